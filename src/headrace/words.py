@@ -84,21 +84,21 @@ _PYTHON = "Python functions cannot run on rows: write an expression or a program
 
 _OF_FUNCTIONS = _by_word(
     {
-        'write hr.col("amount")': "col column",
+        'write hr.col("{column}")': "col column",
         'write hr.lit("large")': "lit",
-        'write hr.expr("amount * 2")': "expr",
+        'write hr.expr("{column} * 2")': "expr",
         "write hr.case((condition, value), otherwise=value), in SQL CASE WHEN condition THEN value ELSE value END": "when otherwise",
-        'write hr.f.count("card").distinct(), in SQL count(DISTINCT card)': "count_distinct countdistinct",
-        'write hr.f.sum("amount").distinct(), in SQL sum(DISTINCT amount)': "sum_distinct sumdistinct",
-        'write hr.f.listagg("card").distinct(), in SQL listagg(DISTINCT card)': "listagg_distinct string_agg_distinct",
-        'write hr.col("amount").asc(), or by="amount asc" where a verb takes an order': "asc asc_nulls_first",
-        'where a verb takes an order, write by="amount asc nulls last"': "asc_nulls_last",
-        'write hr.col("amount").desc(), or by="amount desc" where a verb takes an order': "desc desc_nulls_last",
-        'where a verb takes an order, write by="amount desc nulls first"': "desc_nulls_first",
+        'write hr.f.count("{column}").distinct(), in SQL count(DISTINCT {column})': "count_distinct countdistinct",
+        'write hr.f.sum("{column}").distinct(), in SQL sum(DISTINCT {column})': "sum_distinct sumdistinct",
+        'write hr.f.listagg("{column}").distinct(), in SQL listagg(DISTINCT {column})': "listagg_distinct string_agg_distinct",
+        'write hr.col("{column}").asc(), or by="{column} asc" where a verb takes an order': "asc asc_nulls_first",
+        'where a verb takes an order, write by="{column} asc nulls last"': "asc_nulls_last",
+        'write hr.col("{column}").desc(), or by="{column} desc" where a verb takes an order': "desc desc_nulls_last",
+        'where a verb takes an order, write by="{column} desc nulls first"': "desc_nulls_first",
         'write hr.expr("~flags")': "bitwise_not bitwisenot",
         'write hr.f.map(hr.lit("key"), "value")': "create_map",
         "write hr.f.negative(...)": "negate",
-        'for positive numbers, write hr.expr("exp(sum(ln(amount)))")': "product",
+        'for positive numbers, write hr.expr("exp(sum(ln({column})))")': "product",
         "write hr.f and the name of the function, as in hr.f.upper(...)": "call_function call_udf",
         'write hr.expr("timestampadd(HOUR, 1, ts)")': "timestamp_add",
         'write hr.expr("timestampdiff(HOUR, since, until)")': "timestamp_diff",
@@ -108,7 +108,7 @@ _OF_FUNCTIONS = _by_word(
         _PYTHON: "udf udtf pandas_udf arrow_udf arrow_udtf",
     }
 )
-"""Hints for functions of `pyspark.sql.functions` that Spark SQL does not have, by lower-case name."""
+"""Hints for functions of `pyspark.sql.functions` that Spark SQL does not have, by lower-case name, with `{column}` for the argument."""
 
 _OF_COLUMNS = _by_word(
     {
@@ -134,7 +134,7 @@ def function_cure(name: str, text: str = "") -> str | None:
     """
     cure = _OF_FUNCTIONS.get(name.lower())
     called = re.search(rf"\b{re.escape(name)}\(([A-Za-z_]\w*)\)", text)
-    return re.sub(r"\b(card|amount)\b", called[1], cure) if cure and called else cure
+    return cure.format(column=called[1] if called else "amount") if cure else None
 
 
 def method_cure(name: str, has: Collection[str]) -> str:
@@ -153,16 +153,10 @@ _WINDOWS = {
 }
 
 
-def window_called(text: str) -> str | None:
-    """Return which of Spark's functions `window` and `session_window` an expression calls, if any."""
-    called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
-    return called[1].lower() if called else None
-
-
 def windows_cure(text: str) -> str | None:
     """Return the hint for an expression that calls Spark's `window` or `session_window`, else None."""
-    called = window_called(text)
-    return _WINDOWS[called] if called else None
+    called = re.search(r"(?i)(?<![\w.`])(session_window|window)\s*\(", text)
+    return _WINDOWS[called[1].lower()] if called else None
 
 
 def meant(word: str, known: Iterable[str]) -> str | None:

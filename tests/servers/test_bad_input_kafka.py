@@ -230,7 +230,7 @@ def test_a_record_that_is_too_large_to_replace_another(broker: Broker, tmp_path:
     'a record that is too large, in an upsert sink with `on_refused="fail"`',
     """
     KAFKA_TOO_LARGE: out: bad-upsert-fail: a record of 2000153 bytes is larger than the producer's limit of 1048576 (max.request.size)
-      hint: raise the limits of the producer, options={"max.request.size": "5242880"}, and of the topic, max.message.bytes; or filter such rows: .filter("length(body) < 1000000")
+      hint: raise the limits of the producer, options={"max.request.size": "5242880"}, and of the topic, max.message.bytes; or filter such rows: .filter("octet_length(body) < 1000000")
       more: headrace error KAFKA_TOO_LARGE
     """,
     "the run ends; the next start writes the epoch exactly once",

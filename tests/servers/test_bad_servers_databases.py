@@ -233,7 +233,7 @@ def guest(pg: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any
     """
     DATABASE_REFUSED: <url> rejected the request: permission denied for table t
       at test_bad_servers_databases.py:*: job = hr.job("bad", read.write.jdbc(url or place.url, "t", name="out", **{**place.options, **options}))
-      hint: grant the user SELECT, INSERT, UPDATE and DELETE on the table, and CREATE on its schema for staging tables
+      hint: grant the user SELECT, INSERT, UPDATE and DELETE on the table and on _headrace_epochs, and CREATE and USAGE on its schema for staging tables
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,
@@ -252,7 +252,7 @@ def test_no_right_to_write(pg: Served, guest: dict[str, Any], says: str) -> None
     """
     DATABASE_REFUSED: <url> rejected the request: permission denied for table t
       at test_bad_servers_databases.py:*: orders = hr.read.jdbc(place.url, "t", by="id", schema="id bigint", name="orders", **{**place.options, **options})
-      hint: grant the user SELECT on the table
+      hint: grant the user SELECT on the table and USAGE on its schema
       more: headrace error DATABASE_REFUSED
     """,
     NOTHING,

@@ -277,7 +277,7 @@ def test_a_wrong_password_for_writing(broker: Broker, tmp_path: Path, says: str,
     """
     KAFKA_DENIED: Kafka at <server> denies access to the user guest: Topic authorization failed
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
-      hint: grant the user READ and DESCRIBE on the topic
+      hint: grant the user READ on the topics and, with group=, on the group
       more: headrace error KAFKA_DENIED
     """,
     NOTHING,
@@ -343,7 +343,7 @@ def test_no_right_to_write(broker: Broker, tmp_path: Path, says: str, monkeypatc
     READ,
     "a server certificate of an untrusted authority",
     """
-    KAFKA_TLS: cannot open a TLS connection to <server>: Path does not chain with any of the trust anchors
+    KAFKA_TLS: no TLS connection to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
@@ -364,7 +364,7 @@ def test_a_certificate_of_another_authority(broker: Broker, tmp_path: Path, says
     READ,
     "a server certificate for another host",
     """
-    KAFKA_TLS: cannot open a TLS connection to localhost:PORT: No name matching localhost found
+    KAFKA_TLS: no TLS connection to localhost:PORT: No name matching localhost found
       at test_bad_servers_kafka.py:*: read = hr.read.kafka(topic, servers=servers, value="text", end=end, name="orders", **options)
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS
@@ -386,7 +386,7 @@ def test_a_certificate_of_another_host(broker: Broker, tmp_path: Path, says: str
     WRITE,
     "a server certificate of an untrusted authority",
     """
-    KAFKA_TLS: cannot open a TLS connection to <server>: Path does not chain with any of the trust anchors
+    KAFKA_TLS: no TLS connection to <server>: Path does not chain with any of the trust anchors
       at test_bad_servers_kafka.py:*: return hr.job("bad", rows.write.kafka(topic, servers=servers, name="out", **options))
       hint: check that this port uses TLS, and that the certificate is for this host and signed by the authority in security={"ca": "ca.pem"}
       more: headrace error KAFKA_TLS

@@ -165,7 +165,7 @@ def lookup_error(redis: Redis, url: str, **options: Any) -> str:
     "a wrong password",
     """
     LOOKUP_FAILED: orders.lookup_c: the lookup failed: WRONGPASS invalid username-password pair or user is disabled
-      hint: check user= and password=hr.secret("DB_PASSWORD") of the lookup. No row is lost: the next start repeats the epoch.
+      hint: check user= and password=hr.secret("REDIS_PASSWORD") of the lookup. No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
@@ -186,7 +186,7 @@ def test_a_wrong_password_for_looking_up(redis: Redis, says: str, monkeypatch: p
     "a server certificate of an untrusted authority",
     """
     LOOKUP_FAILED: orders.lookup_c: the lookup failed: the certificate of 127.0.0.1:PORT is not trusted: unable to find valid certification path to requested target
-      hint: check that ca="ca.pem" names the authority that signed the certificate. No row is lost: the next start repeats the epoch.
+      hint: check that the certificate is valid for the host in the address, and signed by the authority in ca="ca.pem". No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,
@@ -211,7 +211,7 @@ def test_a_certificate_of_another_authority_for_looking_up(redis: Redis, says: s
     "a server certificate for another host",
     """
     LOOKUP_FAILED: orders.lookup_c: the lookup failed: the certificate of localhost:PORT is not accepted: No name matching localhost found
-      hint: check that the certificate is for the host in the address. No row is lost: the next start repeats the epoch.
+      hint: check that the certificate is valid for the host in the address, and signed by the authority in ca="ca.pem". No row is lost: the next start repeats the epoch.
       more: headrace error LOOKUP_FAILED
     """,
     AGAIN,

@@ -99,7 +99,7 @@ def test_a_column_that_is_not_there(pg: Served) -> None:
         """
         LOOKUP_FAILED: orders.lookup_t: the lookup failed: column "v" does not exist; Position: 13
           at test_jdbc_lookup.py:*: lambda: hr.collect(orders.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),
-          hint: check the table and its login. No row is lost: the next start repeats the epoch
+          hint: check the table, its server or files, and the options of the lookup. No row is lost: the next start repeats the epoch.
           more: headrace error LOOKUP_FAILED
         """,
         lambda: hr.collect(orders.lookup(hr.lookup.jdbc(pg.url, "t", "k string, v int", **pg.options), on="k")),

@@ -11,7 +11,7 @@ from headrace.errors import HeadraceError, Site
 from headrace.expr.column import AROUND
 from headrace.jvm.messages import sentence
 from headrace.jvm.session import unregistered
-from headrace.schema import Struct, meant_type
+from headrace.schema import Map, Struct, meant_type
 from headrace.spelling import suggestion
 from headrace.words import windows_cure
 
@@ -134,8 +134,11 @@ def _no_type(fault: Fault) -> Words:
 
 
 def _key_type(fault: Fault) -> Words:
-    values = f", such as {fault.text}['x']" if fault.parameters["type"].startswith("MAP") and fault.text else ""
-    return _says("WRONG_TYPE", f"key by one of its values{values}")(fault)
+    type, column = fault.parameters["type"], fault.text
+    if type.startswith("INTERVAL"):
+        return _says("WRONG_TYPE", f"key by its text: CAST({column or '...'} AS string)")(fault)
+    value = "'x'" if type.startswith("MAP<STRING,") else "1" if re.match("MAP<(TINYINT|SMALLINT|INT|BIGINT),", type) else None
+    return _says("WRONG_TYPE", "key by one of its values" + (f", such as {column}[{value}]" if value and column else ""))(fault)
 
 
 def _no_hash(fault: Fault) -> Words:
@@ -195,7 +198,8 @@ def _per_row(hint: str) -> Callable[[Fault], Words]:
 
 def _generator(fault: Fault) -> Words:
     called = re.fullmatch(r"(?i)explode(?:_outer)?\((\w+)\)", fault.text)
-    columns = f'"{called[1]}", as_="item"' if called else "..."
+    names = '("key", "value")' if called and isinstance(fault.schema.get(called[1]), Map) else '"item"'
+    columns = f'"{called[1]}", as_={names}' if called else "..."
     return _per_row(f"use the verb: .explode({columns}), which gives a row per item")(fault)
 
 
@@ -246,8 +250,9 @@ def _constant_text(fault: Fault) -> Words:
     example = f", such as {_EXAMPLES[kind]}" if kind in _EXAMPLES else ""
     compared = re.fullmatch(r"(\w+) [<>=!]+ '[^']*'", fault.text)
     other = f"the column: CAST({compared[1]} AS string)" if compared else "the other side to string"
-    hint = f"write a {kind}{example}; or cast {other}"
-    return "WRONG_TYPE", f"{fault.node}: the string {text} is not a {kind}{_in(fault)}", hint
+    one = f"{'an' if kind[0] in 'AIEOUaeiou' else 'a'} {kind}"
+    hint = f"write {one}{example}; or cast {other}"
+    return "WRONG_TYPE", f"{fault.node}: the string {text} is not {one}{_in(fault)}", hint
 
 
 def _joined_keys(fault: Fault) -> Words:

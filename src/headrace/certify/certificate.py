@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.analysis.guarantee import EXACTLY, LEAST, MOST
@@ -146,6 +146,20 @@ class Certificate:
             for line in (_HEAD, *self._lines())
         ]
         return "\n".join([self._title(), *(f"  {text}" for text in self._sinks()), "", *table, "", self._verdict()])
+
+    def displayed(self, names: Callable[[str], str]) -> Certificate:
+        """Return the certificate with the names that `names` gives to sinks."""
+        sinks = tuple(replace(one, name=names(one.name)) for one in self.sinks)
+        tried = tuple(
+            replace(
+                one,
+                of=names(one.of),
+                lost={names(name): rows for name, rows in one.lost.items()},
+                doubled={names(name): rows for name, rows in one.doubled.items()},
+            )
+            for one in self.tried
+        )
+        return replace(self, sinks=sinks, tried=tried, left_out={names(name): why for name, why in self.left_out.items()})
 
     def markdown(self) -> str:
         """Return the certificate as a Markdown page."""

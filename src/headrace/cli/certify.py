@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
         restored=options.restore,
         parallel=options.parallel,
         report=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
-    )
-    print(DisplayNames.of(job.plan).text(str(certificate)))
+    ).displayed(DisplayNames.of(job.plan))
+    print(certificate)
     if out is not None:
         named.write(out / f"{job.name}.json", json.dumps(certificate.to_json(), indent=1) + "\n")
         named.write(out / f"{job.name}.md", certificate.markdown())

@@ -19,7 +19,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--job", metavar="NAME", help="the job, if the file defines several")
     parser.add_argument(
         "--path",
-        metavar="SOURCE=PATH",
+        metavar="NAME=PATH",
         action="append",
         default=[],
         help="another path for this source or sink; may be repeated",
@@ -34,6 +34,6 @@ def job(options: argparse.Namespace) -> Job:
         name, equals, path = text.partition("=")
         if not (name and equals and path):
             hint = "write the name of a source or sink and its path: --path charges=other/folder"
-            raise HeadraceError("BAD_SETTING", f"--path expects SOURCE=PATH, got `{text}`", hint=hint)
+            raise HeadraceError("BAD_SETTING", f"--path expects NAME=PATH, got `{text}`", hint=hint)
         paths[name] = path
     return loaded.with_paths(paths) if paths else loaded

@@ -378,7 +378,8 @@ def job(name: str, *sinks: Sink) -> Job:
     """
     if not sinks:
         hint = 'pass at least one: hr.job("name", stream.write.files(...))'
-        raise HeadraceError("NO_SINKS", f"the job {name} has no sinks", hint=hint, site=here())
+        what = f"the job {name} has no sinks" if isinstance(name, str) else f"hr.job expects a name before its sinks, got {name!r}"
+        raise HeadraceError("NO_SINKS", what, hint=hint, site=here())
     hint = "write the stream to a sink: stream.write.files(...)"
     for sink in sinks:
         if not isinstance(sink, Sink):

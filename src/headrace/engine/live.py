@@ -14,6 +14,7 @@ from headrace import ports
 from headrace.analysis.boundedness import sources
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.lost import loss_text, lost
+from headrace.errors import here
 from headrace.interrupts import interruptible
 from headrace.ops.facts.keys import known_keys
 from headrace.ops.facts.kind import kind_of
@@ -147,7 +148,8 @@ def follow(
         look(board, run, signals)
         if letters := lost(summary, checkpoint):
             where = "a job of this stream keeps them, and headrace letters show lists them"
-            warnings.warn(loss_text(letters, where), RuntimeWarning, stacklevel=3)
+            file, line = (site.file, site.line) if (site := here()) else ("headrace", 0)
+            warnings.warn_explicit(loss_text(letters, where), RuntimeWarning, file, line)
     return summary
 
 

@@ -35,4 +35,7 @@ private[headrace] object Trust {
   /** Whether a connection failed because the server's certificate is not trusted. */
   def isMissing(e: Throwable): Boolean =
     causes(e).exists(one => one.isInstanceOf[CertificateException] || one.isInstanceOf[CertPathValidatorException])
+
+  /** The hint for that, for connectors with the option `ca`. */
+  val cure: String = "check that the certificate is valid for the host in the address, and signed by the authority in ca=\"ca.pem\""
 }

@@ -60,7 +60,7 @@ def checked(name: str, table: Lookup, wanted: Asking) -> Asking:
     """The options, if the table supports them."""
     if wanted.cache_ms is not None and table.traits.whole:
         reloads = f'set how often it is reloaded: hr.lookup.{table.connector}(..., refresh="5 minutes")'
-        hint = reloads if "refresh_ms" in getattr(type(table), "declared", {}) else "leave out cache"
+        hint = reloads if table.reloads else "leave out cache"
         raise PlanError("BAD_LOOKUP", f"`cache` does not apply to {name}, which is loaded as a whole", hint=hint, site=here())
     most = table.keys_at_once
     if most is not None and wanted.batch is not None and wanted.batch > most:

@@ -13,7 +13,7 @@ from headrace.ops.no_table import NoTable
 from headrace.plan import Node
 from headrace.spelling import nearest, suggestion
 from headrace.syntax import around_as, loose_alias, plain_name, quote, references, unqualified
-from headrace.words import window_called, windows_cure
+from headrace.words import windows_cure
 
 _LONGEST = 48
 
@@ -189,9 +189,7 @@ def _unnamed(text: str, keywords: bool) -> PlanError:
     aliased = f'hr.expr("{bare}").alias("{name}")' if named and not keywords else f'hr.expr(...).alias("{name}")'
     written = f'{name}="{bare}" as a keyword, or ' if keywords else "" if named else f'"{bare} AS {name}", or '
     cure = "correct it; or, if Spark can parse it, name it separately" if named else "name it"
-    window = window_called(text)
-    message = f"Spark's {window}(...) is not available: `{text}`" if window else f"`{text}` {problem}"
-    return PlanError("UNNAMED_COLUMN", message, hint=windows_cure(text) or f"{cure}: {written}{aliased}", site=here())
+    return PlanError("UNNAMED_COLUMN", f"`{text}` {problem}", hint=windows_cure(text) or f"{cure}: {written}{aliased}", site=here())
 
 
 def once(names: Iterable[str], verb: str) -> None:

@@ -77,7 +77,7 @@ def process(
     if traced.clock == "event" and len(timeless) == len(named):
         raise PlanError(
             "NO_WATERMARK",
-            f"{title(program)} has {_timed(traced, 'event')}, but none of its inputs has a watermark",
+            f"{title(program)} has {_timed(traced, 'event')}, but none of its inputs has event time",
             hint=f"{time_cure(timeless[0])}; or use processing time: {_timing(traced, 'processing')}",
             site=here(),
         )

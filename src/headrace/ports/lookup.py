@@ -74,6 +74,11 @@ class Lookup(ABC):
         """The age after which an epoch loads a whole table again; None: it is loaded once, when the job starts."""
         return None
 
+    @property
+    def reloads(self) -> bool:
+        """Whether it takes `refresh`, so that a whole table can be loaded again."""
+        return False
+
     @abstractmethod
     def options(self) -> dict[str, Any]:
         """The options that a plan stores, as JSON: enough for `from_options`, without secrets."""

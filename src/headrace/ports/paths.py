@@ -110,8 +110,9 @@ def passed_over(path: str, options: Mapping[str, str]) -> list[Path]:
 
 
 def ignored(folder: Path) -> list[str]:
-    """The names of files in a folder that Spark ignores because of how they begin."""
-    return sorted(file.name for file in folder.iterdir() if file.name.startswith((".", "_")) and _hidden(file.name) and file.is_file())
+    """The names of files in a folder that Spark ignores because of how they begin, without those that Hadoop writes beside data."""
+    names = (file.name for file in folder.iterdir() if file.name.startswith((".", "_")) and file.is_file())
+    return sorted(name for name in names if _hidden(name) and not (name.startswith("_SUCCESS") or name.endswith(".crc")))
 
 
 def reads(path: str, options: Mapping[str, str], file: PurePosixPath) -> bool:

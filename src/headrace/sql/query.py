@@ -129,8 +129,8 @@ def _lifted(
         raise _refused(answer, shown, tables if known is None else known)
     stream = _read(answer, tables, shown, CHANGES if emit is None else CLOSE, early, expires_ms, outside)
     if emit is not None and not any(node.sent_at_close for node in map(operator, order([stream._node]))):
-        hint = 'add windows to this query, or set it where they are defined: .window(..., emit="close")'
-        raise PlanError("NEVER_CLOSES", f"{_emit_clause(emit)} needs a query with windows", hint=hint, site=here())
+        hint = 'add one to this query, or set it where it is defined: .window(..., emit="close") or .join(..., emit="close")'
+        raise PlanError("NEVER_CLOSES", f"{_emit_clause(emit)} needs a query with windows or an interval join", hint=hint, site=here())
     return stream
 
 

@@ -73,3 +73,15 @@ def apart() -> hr.Stream:
 )
 def test_joins_that_tell_of_all_rows(stream: hr.Stream) -> None:
     checked(stream)
+
+
+def test_a_query_without_anything_that_closes() -> None:
+    check_error(
+        """
+        NEVER_CLOSES: EMIT ON WINDOW CLOSE needs a query with windows or an interval join
+          at test_unclosed.py:*: lambda: hr.sql("SELECT card FROM charges EMIT ON WINDOW CLOSE", charges=charges),
+          hint: add one to this query, or set it where it is defined: .window(..., emit="close") or .join(..., emit="close")
+          more: headrace error NEVER_CLOSES
+        """,
+        lambda: hr.sql("SELECT card FROM charges EMIT ON WINDOW CLOSE", charges=charges),
+    )

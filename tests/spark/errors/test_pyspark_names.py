@@ -113,7 +113,7 @@ def test_windows(spark: SparkSession) -> None:
     hint = 'assign windows first: .window(hr.tumble("ts", "1 minute")), which adds window_start and window_end'
     check_error(
         f"""
-        UNNAMED_COLUMN: Spark's window(...) is not available: `window(ts, 1 minute)`
+        UNNAMED_COLUMN: `window(ts, 1 minute)` has no name
           at test_pyspark_names.py:*: lambda: charges.group_by("card", hr.f.window("ts", "1 minute")),
           hint: {hint}
           more: headrace error UNNAMED_COLUMN

@@ -181,7 +181,7 @@ def test_the_whole_message(service: Service) -> None:
         """
         LOOKUP_FAILED: told.lookup_customers: the lookup failed: GET <root>/customers/{id}: HTTP 403: no
           at test_http.py:*: joined = names(*keys).lookup(table, on={"k": "id"}, **options).select("k", "name")
-          hint: check the table and its login. No row is lost: the next start repeats the epoch
+          hint: check token= or headers= of the lookup. No row is lost: the next start repeats the epoch.
           more: headrace error LOOKUP_FAILED
         """,
         lambda: looked_up(one_by_one(service), "a"),

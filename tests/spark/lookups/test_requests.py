@@ -159,7 +159,7 @@ def test_a_table_that_does_not_answer_stops_the_job_and_nothing_is_lost(shelf: S
             """
             LOOKUP_FAILED: told.lookup_shelf: the lookup failed: IOException: connection reset
               at test_requests.py:*: out = h.collect(events.lookup(shelf.table(), on="k", retry="0 seconds"))
-              hint: check the table and its login. No row is lost: the next start repeats the epoch
+              hint: check the table, its server or files, and the options of the lookup. No row is lost: the next start repeats the epoch.
               more: headrace error LOOKUP_FAILED
             """,
             lambda: h.commit({"told": [("+", ("a",))]}),

@@ -54,6 +54,16 @@ fraud: killed 11 times
     )
 
 
+def test_names_that_people_read() -> None:
+    lost = Tried("in a task", "alerts", 1, 6.2, lost={"alerts": 3})
+    shown = certificate(lost).displayed({"alerts": "all alerts", "screen": "the screen"}.get)  # type: ignore[arg-type]
+    assert [one.name for one in shown.sinks] == ["all alerts"] and dict(shown.left_out) == {
+        "the screen": "console cannot be written elsewhere"
+    }
+    assert (shown.tried[0].of, shown.tried[0].lost, shown.holds) == ("all alerts", {"all alerts": 3}, False)
+    assert "  in a task of all alerts      1          3             0        6" in str(shown)
+
+
 def test_what_was_written_to_instead() -> None:
     one = Written("alerts", "jdbc", "exactly once", 1200, "SQLite instead of PostgreSQL")
     assert str(one) == "alerts (jdbc, SQLite instead of PostgreSQL): exactly once, 1,200 rows"

@@ -215,3 +215,37 @@ def test_sparks_reader_puts_names_between_double_quotes() -> None:
     assert mariadb.reading(properties)["sessionVariables"].startswith("sql_mode='ANSI_QUOTES,STRICT_ALL_TABLES,")
     for_reading = mariadb.reading({**properties, "sessionVariables": "wait_timeout=60"})
     assert for_reading["sessionVariables"] == "wait_timeout=60,sql_mode='ANSI_QUOTES'"
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "vendor", "read", "written"),
+    [
+        (
+            "postgresql",
+            "42501",
+            0,
+            "grant the user SELECT on the table and USAGE on its schema",
+            "grant the user SELECT, INSERT, UPDATE and DELETE on the table and on _headrace_epochs, "
+            "and CREATE and USAGE on its schema for staging tables",
+        ),
+        (
+            "mariadb",
+            "42000",
+            1142,
+            "grant the user SELECT on the table",
+            "grant the user SELECT, INSERT, UPDATE, DELETE, CREATE and DROP on the database",
+        ),
+    ],
+)
+def test_rights(name: str, state: str, vendor: int, read: str, written: str) -> None:
+    address, problem = Sink(f"{name}://localhost/shop", "t").address, Problem(state, vendor, "denied", False)
+    errors = [DIALECTS[name].why(problem, address, writes=writes) for writes in (False, True)]
+    assert [error and error.hint for error in errors] == [read, written]
+
+
+@pytest.mark.parametrize("name", ["postgresql", "mariadb"])
+def test_only_a_failed_connection_is_one_of_tls(name: str) -> None:
+    address = Sink(f"{name}://localhost/shop", "t").address
+    failed = DIALECTS[name].why(Problem("08006", 0, "SSL error: the certificate has expired", True), address)
+    assert failed is not None and failed.message.startswith("no TLS connection to")
+    assert DIALECTS[name].why(Problem("42703", 0, 'column "certificate" does not exist', False), address) is None

@@ -227,3 +227,19 @@ def test_what_brokers_say() -> None:
         """,
         now,
     )
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("KAFKA_DENIED", "check the user and the password; each start reads the password again"),
+        (
+            "KAFKA_UNAUTHORIZED",
+            "grant the user WRITE and READ on the topic, WRITE on transactional ids and READ on groups that begin with prefix=; "
+            "with create=, also CREATE on the topic",
+        ),
+    ],
+)
+def test_a_login_and_a_right_that_brokers_deny(code: str, hint: str) -> None:
+    denied = problem(code, Cluster.of("write.kafka", "broker:9092", None, None), "t", "the authorization service is away")
+    assert (denied.code, denied.hint) == ("KAFKA_DENIED", hint)

@@ -141,7 +141,7 @@ def test_path_option_without_a_path(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "plan.json", "--path", "charges"]) == 1
     check_error(
         """
-        BAD_SETTING: --path expects SOURCE=PATH, got `charges`
+        BAD_SETTING: --path expects NAME=PATH, got `charges`
           hint: write the name of a source or sink and its path: --path charges=other/folder
           more: headrace error BAD_SETTING
         """,

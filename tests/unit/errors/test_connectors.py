@@ -252,6 +252,22 @@ def test_path_empty(tmp_path: Path) -> None:
     )
 
 
+def test_path_with_marks_of_hadoop_alone(tmp_path: Path) -> None:
+    for name in ("_SUCCESS", "._SUCCESS.crc", ".part-0.json.crc"):
+        (tmp_path / name).write_text("")
+    source = files.Source(tmp_path, format="json", schema=SCHEMA)
+    check_error(
+        """
+        PATH_EMPTY: there is nothing to read in <folder>: the folder has no files
+          at test_connectors.py:*: lambda: source.check_first(),
+          hint: put files there first, or wait for them with follow=True
+          more: headrace error PATH_EMPTY
+        """,
+        lambda: source.check_first(),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
 def test_path_with_files_in_subfolders_alone(tmp_path: Path) -> None:
     for name in ("2026/11/a.json", "2026/11/b.json", "2026/12/c.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -298,7 +314,7 @@ def test_partition_folders(tmp_path: Path) -> None:
         """
         PARTITION_FOLDERS: <folder> has folders card=..., but for JSON and CSV files columns are not read from folder names
           at test_connectors.py:*: lambda: source.check(),
-          hint: use Parquet, or remove `card` from the schema
+          hint: use Parquet, ORC or Avro, or remove `card` from the schema
           more: headrace error PARTITION_FOLDERS
         """,
         lambda: source.check(),

@@ -389,7 +389,7 @@ def test_order_behind_a_program() -> None:
 def test_timers_without_time() -> None:
     check_error(
         """
-        NO_WATERMARK: Silent has event-time timers, but none of its inputs has a watermark
+        NO_WATERMARK: Silent has event-time timers, but none of its inputs has event time
           at test_ops.py:*: lambda: charges.key_by("card").process(Silent),
           hint: set a watermark: charges.watermark("ts", "5 minutes"); or use processing time: hr.Timer(clock="processing")
           more: headrace error NO_WATERMARK

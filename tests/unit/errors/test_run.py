@@ -269,12 +269,12 @@ def test_file_that_is_gone() -> None:
     )
 
 
-def test_file_that_may_not_be_opened() -> None:
+def test_file_that_may_not_be_opened(tmp_path: Path) -> None:
     """Java reports a refused access as a file that was not found."""
     check_error(
         """
         RUN_FAILED: /srv/charges/a.json cannot be opened: permission denied
-          hint: give the user that runs Spark access to it and start again: no row is lost or duplicated
+          hint: give the user that runs Spark access to it and start again: no row is lost or duplicated. The Java stack trace is in <folder>/errors.log
           more: headrace error RUN_FAILED
         """,
         failure(
@@ -282,10 +282,11 @@ def test_file_that_may_not_be_opened() -> None:
                 "FAILED_READ_FILE.NO_HINT",
                 "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///srv/charges/a.json. SQLSTATE: KD001",
                 kind="org.apache.spark.SparkException",
-                trace="org.apache.spark.SparkException: ...\nCaused by: java.io.FileNotFoundException: /srv/charges/a.json (Permission denied)",
+                trace="org.apache.spark.SparkException: in /srv/charges: java.io.FileNotFoundException: file:/srv/charges/a.json (Permission denied)",
             ),
-            None,
+            tmp_path / "errors.log",
         ),
+        hide={str(tmp_path): "<folder>"},
     )
 
 
@@ -337,7 +338,7 @@ def test_anything_else_that_spark_says(tmp_path: Path) -> None:
     check_error(
         """
         RUN_FAILED: Java heap space
-          hint: raise Spark's memory with hr.session(conf={"spark.driver.memory": "4g"}) and start again: the run continues after the last committed epoch. The Java stack trace is in <folder>/errors.log
+          hint: raise Spark's memory (on a cluster also spark.executor.memory) with hr.session(conf={"spark.driver.memory": "4g"}) and start again: the run continues after the last committed epoch. The Java stack trace is in <folder>/errors.log
           more: headrace error RUN_FAILED
         """,
         failure(
@@ -352,11 +353,24 @@ def test_an_epoch_that_fails_again_is_reported_as_such() -> None:
     check_error(
         """
         RUN_FAILED: Java heap space
-          hint: an earlier start failed in this epoch, too, and each start repeats it: raise Spark's memory with hr.session(conf={"spark.driver.memory": "4g"})
+          hint: an earlier start failed in this epoch, too, and each start repeats it: raise Spark's memory (on a cluster also spark.executor.memory) with hr.session(conf={"spark.driver.memory": "4g"})
           more: headrace error RUN_FAILED
         """,
         failure(ended(None, "Java heap space", kind="java.lang.OutOfMemoryError"), None, again=True),
     )
+
+
+@pytest.mark.parametrize("message", ["Metaspace", "Cannot reserve 4096 bytes of direct buffer memory", "unable to create native thread"])
+def test_memory_that_is_not_the_heap(message: str) -> None:
+    error = failure(ended(None, message, kind="java.lang.OutOfMemoryError"), None)
+    assert error.hint == "fix the cause and start again: the run continues after the last committed epoch"
+
+
+def test_lookup_that_failed() -> None:
+    told = 'orders.lookup_t: the lookup failed: column "password" does not exist'
+    again = ". No row is lost: the next start repeats the epoch."
+    assert failure(ended("LOOKUP_FAILED", told), None).hint == f"check the table, its server or files, and the options of the lookup{again}"
+    assert failure(ended("LOOKUP_FAILED", told, hint="check token= of the lookup"), None).hint == f"check token= of the lookup{again}"
 
 
 def test_fault_of_headrace(tmp_path: Path) -> None:

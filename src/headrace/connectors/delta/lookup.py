@@ -71,6 +71,10 @@ class Lookup(ports.Options, ports.Lookup):
             self.schema = self._columns()
 
     @property
+    def reloads(self) -> bool:
+        return self.version is None
+
+    @property
     def traits(self) -> ports.LookupTraits:
         if self.version is not None:
             return ports.LookupTraits(repeatable=True, why=f"version {self.version} of the table never changes", whole=True)

@@ -117,7 +117,7 @@ def no_partition_folders(folder: Path, schema: Struct) -> None:
             raise ConnectorError(
                 "PARTITION_FOLDERS",
                 f"{folder} has folders {name}=..., but for JSON and CSV files columns are not read from folder names",
-                hint=f"use Parquet, or remove `{name}` from the schema",
+                hint=f"use Parquet, ORC or Avro, or remove `{name}` from the schema",
                 site=here(),
             )
 

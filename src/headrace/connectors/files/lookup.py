@@ -50,6 +50,10 @@ class Lookup(ports.Options, ports.Lookup):
     )
 
     @property
+    def reloads(self) -> bool:
+        return True
+
+    @property
     def traits(self) -> ports.LookupTraits:
         return ports.LookupTraits(repeatable=False, why="files may change before they are read again", whole=True)
 

@@ -270,13 +270,6 @@ def untrusted(address: Address, message: str, trusted: str) -> ConnectorError:
     return ConnectorError("DATABASE_UNREACHABLE", f"no TLS connection to {address}: {message.removeprefix('SSL error: ')}", hint=hint)
 
 
-def rights(writes: bool) -> str:
-    """The hint for a user without rights, of a sink or of a source."""
-    if not writes:
-        return "grant the user SELECT on the table"
-    return "grant the user SELECT, INSERT, UPDATE and DELETE on the table, and CREATE on its schema for staging tables"
-
-
 def full(address: Address, message: str) -> RunError:
     return RunError(
         "DISK_FULL", f"{address}: {message}", hint="free disk space on the server and start again: no row is lost or duplicated"

@@ -18,7 +18,6 @@ from headrace.connectors.jdbc.dialect import (
     base,
     full,
     refused,
-    rights,
     unreachable,
     untrusted,
 )
@@ -214,12 +213,18 @@ class MariaDb(Dialect):
         if problem.vendor == 1049:
             return refused(address, message, "create it, or correct the address")
         if problem.vendor in (1142, 1143):
-            return refused(address, message, rights(writes))
+            return refused(address, message, self._rights(writes))
         if problem.vendor in (1021, 1114) or "errno: 28" in message or "Errcode: 28" in message:
             return full(address, message)
-        if any(sign in message.lower() for sign in ("ssl", "certificat", "pkix")):
+        if problem.state.startswith("08") and any(sign in message.lower() for sign in ("ssl", "certificat", "pkix")):
             return untrusted(address, message, _TRUSTED)
         return unreachable(address, message) if problem.state.startswith("08") else None
+
+    def _rights(self, writes: bool) -> str:
+        """The hint for a user without rights, of a sink or of a source."""
+        if not writes:
+            return "grant the user SELECT on the table"
+        return "grant the user SELECT, INSERT, UPDATE, DELETE, CREATE and DROP on the database"
 
 
 def _schema(place: Sequence[str]) -> str:

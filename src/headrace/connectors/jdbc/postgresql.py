@@ -18,7 +18,6 @@ from headrace.connectors.jdbc.dialect import (
     base,
     full,
     refused,
-    rights,
     unreachable,
     untrusted,
 )
@@ -179,12 +178,21 @@ class PostgreSql(Dialect):
         if state == "3D000":
             return refused(address, message, "create it, or correct the address")
         if state == "42501":
-            return refused(address, message, rights(writes))
+            return refused(address, message, self._rights(writes))
         if state == "53100":
             return full(address, message)
-        if "SSL" in message or "certificat" in message.lower() or "hostnameverifier" in message.lower():
+        if state.startswith("08") and ("SSL" in message or "certificat" in message.lower() or "hostnameverifier" in message.lower()):
             return untrusted(address, message, _TRUSTED)
         return unreachable(address, message) if state[:2] in ("08", "57") or state == "53300" else None
+
+    def _rights(self, writes: bool) -> str:
+        """The hint for a user without rights, of a sink or of a source."""
+        if not writes:
+            return "grant the user SELECT on the table and USAGE on its schema"
+        return (
+            "grant the user SELECT, INSERT, UPDATE and DELETE on the table and on _headrace_epochs, "
+            "and CREATE and USAGE on its schema for staging tables"
+        )
 
 
 def _numeric(kind: str, modifier: int) -> tuple[int | None, int | None]:

@@ -83,7 +83,8 @@ def schema_answer(request: Mapping[str, str], answer: str) -> dict[str, Any]:
     if "problem" not in content:
         return content
     if "code" in content:
-        raise ConnectorError(content["code"], content["problem"], hint=cure(content["problem"].partition(" cannot be used: ")[2]), site=here())
+        hint = cure(content["problem"].partition(" cannot be used: ")[2]) if content["code"] == "REGISTRY_UNREACHABLE" else None
+        raise ConnectorError(content["code"], content["problem"], hint=hint, site=here())
     if "descriptor" in request:
         raise ConnectorError(
             "DESCRIPTOR_UNREADABLE", f"the descriptor file is invalid: {content['problem']}", hint=_DESCRIPTOR_HINT, site=here()

@@ -61,12 +61,14 @@ _DAMAGED = re.compile(
     r"|STDS_FAILED_TO_READ_|/_stateSchema/\S+ does not exist|\(latestId: "
 )
 _LOG_BYTES = 1 << 20
-_MORE = 'raise Spark\'s memory with hr.session(conf={"spark.driver.memory": "4g"})'
-_MEMORY = re.compile(r"Java heap space|OutOfMemoryError|GC overhead limit exceeded")
+# For a lookup whose connector knows no better one.
+_LOOKUP = "check the table, its server or files, and the options of the lookup"
+_MORE = 'raise Spark\'s memory (on a cluster also spark.executor.memory) with hr.session(conf={"spark.driver.memory": "4g"})'
+_MEMORY = re.compile(r"Java heap space|GC overhead limit exceeded")
 _LOST_FILE = re.compile(
     r"\[FAILED_READ_FILE\.FILE_NOT_EXIST\] Encountered error while reading file (.+?)\. File does not exist.*", re.DOTALL
 )
-_DENIED = re.compile(r"(?:file:)?(/.+) \(Permission denied\)")
+_DENIED = re.compile(r"(/[^:\n]+) \(Permission denied\)")
 _GONE = re.compile(r"FileNotFoundException|FAILED_READ_FILE\.FILE_NOT_EXIST|PATH_NOT_FOUND")
 
 
@@ -92,7 +94,7 @@ def failure(
     if condition in _KNOWN:
         code, hint = _KNOWN[condition]
         if condition == "LOOKUP_FAILED":
-            hint = f"{_lookup_cure(message)}. No row is lost: the next start repeats the epoch."
+            fault["hint"] = f"{fault.get('hint') or _LOOKUP}. No row is lost: the next start repeats the epoch."
         return HeadraceError(code, f"{node}{message}", hint=fault.get("hint") or hint, site=site)
     if condition in ("INTERNAL", "KERNEL_DOCUMENT"):
         return HeadraceError("INTERNAL", f"{node}{message}", hint=f"this is a bug in headrace; please report it{where}", site=site)
@@ -103,7 +105,7 @@ def failure(
     if _DAMAGED.search(fault["trace"]):
         return _damaged(log, f"{node}{message}", where)
     if (denied := _DENIED.search(fault["trace"])) is not None:
-        hint = "give the user that runs Spark access to it and start again: no row is lost or duplicated"
+        hint = f"give the user that runs Spark access to it and start again: no row is lost or duplicated{where}"
         return HeadraceError("RUN_FAILED", f"{node}{denied[1]} cannot be opened: permission denied", hint=hint, site=site)
     if (condition and _GONE.search(condition)) or _GONE.search(fault["class"]):
         message = _LOST_FILE.sub(r"the file \1 was deleted or renamed while it was read", message)
@@ -114,17 +116,6 @@ def failure(
         message = f"{message}; caused by {cause}"
     hint = onward(again, f"{fault['class']}: {message}") + where
     return HeadraceError("RUN_FAILED", f"{node}{message}", hint=hint, site=site)
-
-
-def _lookup_cure(message: str) -> str:
-    """Return the hint for a lookup's failure, which only its message tells apart from others."""
-    if re.search(r"No name matching|No subject alternative|hostname \S+ could not be verified|Hostname mismatch", message):
-        return "check that the certificate is for the host in the address"
-    if re.search(r"is not trusted|certification path|trust anchors", message):
-        return 'check that ca="ca.pem" names the authority that signed the certificate'
-    if re.search(r"password|Access denied|WRONGPASS|NOAUTH|NOPERM|\b40[13]\b", message):
-        return 'check user= and password=hr.secret("DB_PASSWORD") of the lookup'
-    return "check the table and the server that has it"
 
 
 def onward(again: bool, message: str = "") -> str:

@@ -50,3 +50,7 @@ def test_what_does_not_do() -> None:
         hr.lookup.delta("t", schema="k string", version=-1)
     with pytest.raises(hr.HeadraceError, match="`cache` does not apply to t, which is loaded as a whole"):
         hr.lookup.delta("t", schema="k string", cache="1 minute")
+    for version, hint in ((None, 'set how often it is reloaded: hr.lookup.delta(..., refresh="5 minutes")'), (3, "leave out cache")):
+        with pytest.raises(hr.HeadraceError) as raised:
+            hr.lookup.delta("t", schema="k string", version=version, cache="1 minute")
+        assert raised.value.hint == hint

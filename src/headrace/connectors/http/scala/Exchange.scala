@@ -61,9 +61,7 @@ private[http] final class Exchange(place: String, options: Map[String, String]) 
 
   private def failed(e: Throwable): Throwable = e match {
     case _ if Trust.isMissing(e) =>
-      new Unanswerable(
-        shown(s"its certificate is not trusted: ${e.getMessage}"),
-        hint = "check that the certificate is for the host in the address, and signed by the authority in ca=\"ca.pem\"")
+      new Unanswerable(shown(s"its certificate is not trusted: ${e.getMessage}"), hint = Trust.cure)
     case _: HttpTimeoutException => new Later(shown(s"no connection within ${timeoutMs / 1000.0} s"))
     case _: IOException =>
       val why = Trust.causes(e).flatMap(one => Option(one.getMessage)).nextOption().getOrElse(Trust.causes(e).toSeq.last.getClass.getSimpleName)

@@ -132,7 +132,7 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
     catch {
       case e: SQLException if Server.transient(e) => throw e
       case e: SQLException if keys > 0 && e.getSQLState != null && e.getSQLState.startsWith("22") => throw new BadKey(Failure.text(e))
-      case e: SQLException => throw new Unanswerable(Failure.plain(e), e)
+      case e: SQLException => throw new Unanswerable(Failure.plain(e), e, JdbcLookup.hint(e))
     }
 
   override def close(): Unit = {
@@ -142,6 +142,17 @@ final class JdbcLookup(name: String, key: StructType, table: StructType, options
       catch { case _: SQLException => () }
       connection = free.poll()
     }
+  }
+}
+
+private object JdbcLookup {
+
+  /** The cure for a refused login, or a lacking right; null for other failures. */
+  private def hint(e: SQLException): String = (e.getSQLState, e.getErrorCode) match {
+    case (_, 1044 | 1045 | 1698) | ("28P01" | "28000", _) => "check user= and password=hr.secret(\"DB_PASSWORD\") of the lookup"
+    case (_, 1142 | 1143) => "grant the user SELECT on the table"
+    case ("42501", _) => "grant the user SELECT on the table and USAGE on its schema"
+    case _ => null
   }
 }
 

@@ -100,21 +100,23 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
   private def translated[T](question: => T): T =
     try question
     catch {
-      case e: JedisAccessControlException => throw new Unanswerable(e.getMessage, e)
+      case e: JedisAccessControlException => throw RedisLookup.refused(e.getMessage, e)
       case e: JedisRedirectionException => throw new Unanswerable(s"the server is part of a cluster: ${e.getMessage}", e)
       case e: JedisDataException if e.getMessage != null && RedisLookup.passing.exists(e.getMessage.startsWith) => throw e
       case e: JedisDataException => throw new Unanswerable(e.getMessage, e)
-      case e: JedisConnectionException => throw lasting(e).fold[Throwable](e)(new Unanswerable(_, e))
+      case e: JedisConnectionException => throw lasting(e).getOrElse(e)
     }
 
   /** The permanent cause of a failed connection: the user is refused, or the certificate is invalid. */
-  private def lasting(e: Throwable): Option[String] = {
+  private def lasting(e: Throwable): Option[Unanswerable] = {
     val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).toSeq
     val unknown = causes.exists(one => one.isInstanceOf[CertPathBuilderException] || one.isInstanceOf[CertPathValidatorException])
-    causes.collectFirst { case refused: JedisAccessControlException => refused.getMessage }.orElse {
+    causes.collectFirst { case refused: JedisAccessControlException => RedisLookup.refused(refused.getMessage, e) }.orElse {
       if (!unknown && !causes.exists(_.isInstanceOf[CertificateException])) None
       else {
-        Some(s"the certificate of ${options("host")}:${options("port")} is not ${if (unknown) "trusted" else "accepted"}: ${causes.last.getMessage}")
+        val place = s"${options("host")}:${options("port")}"
+        val why = s"the certificate of $place is not ${if (unknown) "trusted" else "accepted"}: ${causes.last.getMessage}"
+        Some(new Unanswerable(why, e, Trust.cure))
       }
     }
   }
@@ -148,6 +150,14 @@ final class RedisLookup(name: String, key: StructType, table: StructType, option
 }
 
 private object RedisLookup {
+
+  /** The failure for a user whose login, or whose access to keys or commands, is refused. */
+  def refused(message: String, cause: Throwable): Unanswerable = {
+    val hint =
+      if (String.valueOf(message).startsWith("NOPERM")) "allow the user to read the keys of the lookup"
+      else "check user= and password=hr.secret(\"REDIS_PASSWORD\") of the lookup"
+    new Unanswerable(message, cause, hint)
+  }
 
   /** Prefixes of errors from a server that will be ready soon. */
   val passing: Seq[String] = Seq("LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN")
