@@ -186,6 +186,30 @@ def test_a_topic_that_is_deleted_while_it_is_written(broker: Broker, tmp_path: P
     assert written(broker, topic) == [0, 1, 2, 3]
 
 
+@FULL
+def test_a_topic_that_is_deleted_while_a_sink_that_creates_it_writes(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = "bad-sink-created"
+    files(tmp_path, 4)
+    commit = Sink.commit
+
+    def deleted(self: Sink, epoch: int, staged: Any) -> None:
+        commit(self, epoch, staged)
+        if epoch == 1:
+            broker.delete_topic(topic)
+
+    monkeypatch.setattr(Sink, "commit", deleted)
+    check_error(
+        """
+        TOPIC_MISSING: out: bad-sink-created: the topic was deleted
+          hint: start over with fresh=True, which writes all rows again; to continue without the rows that were lost, delete kafka/out.json in the checkpoint
+          more: headrace error TOPIC_MISSING
+        """,
+        lambda: write(broker.servers, topic, tmp_path, options=HASTY, create={"partitions": 1}),
+    )
+
+
 @problem(
     WRITE,
     "the topic is deleted before a start",
