@@ -122,7 +122,7 @@ class Sink(ports.Options, ports.Sink):
                 database.execute(f"DELETE FROM {_quoted(self.table)}")
                 database.execute(f"DELETE FROM {MARKS} WHERE place = ?", [self.table])
                 created = True
-            self._store(database, self._own.last, made=created)
+            self._store(database, self._own.last, created=created)
 
     def recover(self) -> None:
         left = [other for other in self._folder.parent.iterdir() if int(other.name) < self._context.term]
