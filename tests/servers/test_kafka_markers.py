@@ -344,7 +344,7 @@ def test_each_start_asks_with_its_own_settings(broker: Broker, spark: SparkSessi
     secured = {"bootstrap.servers": broker.secured, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
     kafka.Clients.put("of a guest", secured | {"sasl.jaas.config": login})
     guest = kafka.Target("out", topic, f"by-hand-{topic}", 1, "of a guest")
-    assert json.loads(guest.open(None))["problem"] in ("KAFKA_DENIED", "TOPIC_MISSING")
+    assert json.loads(guest.open(None))["problem"] in ("KAFKA_UNAUTHORIZED", "TOPIC_MISSING")
     tasks = Tasks(spark, broker, topic, 2)
     task = tasks.open(0)
     task.write(tasks.row(1))
