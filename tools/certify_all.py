@@ -96,7 +96,7 @@ def run(name: str, cells: Cells, only: str = "") -> bool:
                 continue
             print(f"{name}: {what}", flush=True)
             addresses = {} if servers is None else servers.addresses
-            certificate = certify(module.job, servers=addresses, readers=READERS, report=_report, **options)
+            certificate = certify(module.job, servers=addresses, readers=READERS, told=_report, **options)
             print(certificate, flush=True)
             # A reader that finds no rows would miss none either: that is no result.
             if not all(sink.rows for sink in certificate.sinks):

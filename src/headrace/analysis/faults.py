@@ -118,7 +118,7 @@ def _operands(fault: Fault) -> Words:
 
 
 def _fitting(written: str, left: str, right: str) -> str:
-    """Return the hint for two operands, of which one may be an array."""
+    """Return the hint for two operands, one of which may be an array."""
     names = re.fullmatch(r"(\w+) \S+ (\w+)", written)
     name = names[1 if left.startswith("ARRAY") else 2] if names else "xs"
     items = f", or use one item or the size of the array: {name}[0], size({name})" if "ARRAY" in (left[:5], right[:5]) else ""

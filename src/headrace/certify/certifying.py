@@ -52,7 +52,7 @@ def certify(
     parallel: int = 2,
     partitions: int = 2,
     master: str | None = None,
-    report: Callable[[str], object] = lambda text: None,
+    told: Callable[[str], object] = lambda text: None,
 ) -> Certificate:
     """Kill a copy of a job at each of `points` (default: all) and at `random` random moments, make it fail at each of `fails`, and return
     the contents of its sinks compared with those of an undisturbed run.
@@ -66,7 +66,7 @@ def certify(
     * `readers`, by name of connector, read the contents of sinks in place of the sinks themselves.
     * `restored`: for each number an early copy of the checkpoint is put back that many epochs later, in each way of
       `headrace.certify.backups` or of `backups`. Each start must be refused with a code, or be exact.
-    * `report` is called with lines of progress.
+    * `told` is called with lines of progress.
     """
     began = time.monotonic()
     wanted = list(POINTS) if points is None else [known(point) for point in points]
@@ -77,8 +77,8 @@ def certify(
         folder = Path(name)
         enough = max(epochs, epochs_needed(restored)) if restored else epochs
         copied = copy(job.plan, folder, rows=rows, epochs=enough, servers=servers or {}, readers=readers or {})
-        work = Work(copied, folder, partitions, master or LOCAL, report, outages)
-        remote = Work(copied, _below(folder, "executors"), partitions, master or CLUSTER, report)
+        work = Work(copied, folder, partitions, master or LOCAL, told, outages)
+        remote = Work(copied, _below(folder, "executors"), partitions, master or CLUSTER, told)
         with closing(work), closing(remote), ThreadPoolExecutor(parallel) as pool:
             try:
                 # restored checkpoints have an undisturbed job of their own to compare with
@@ -107,7 +107,7 @@ def certify(
                 raise
             tried = [
                 *summed(runs, first.contents),
-                *put_back_after(copied, _below(folder, "restored"), partitions, restored, report, backups),
+                *put_back_after(copied, _below(folder, "restored"), partitions, restored, told, backups),
             ]
         return _certificate(job, copied, first.contents, first.trace, tried, time.monotonic() - began, seed)
 

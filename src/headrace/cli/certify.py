@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         servers=_servers(options.server),
         restored=options.restore,
         parallel=options.parallel,
-        report=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
+        told=lambda text: print(f"headrace: {text}", file=sys.stderr, flush=True),
     ).displayed(DisplayNames.of(job.plan))
     print(certificate)
     if out is not None:

@@ -68,10 +68,10 @@ class Job:
         {'large': 1}
     """
 
-    def __init__(self, plan: Plan, settings: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
+    def __init__(self, plan: Plan, said: Mapping[str, str] | None = None, compiled: SparkJob | None = None) -> None:
         self.plan = plan
         # The settings in its script; arguments, the environment and headrace.toml take precedence.
-        self._settings = dict(settings or {})
+        self._settings = dict(said or {})
         # None until a loaded plan is first used.
         self._spark = compiled
 
