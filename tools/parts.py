@@ -24,8 +24,8 @@ from headrace.ops.parts import LookupRequest, ProgramRequest, RelationRequest, R
 from headrace.ops.relational import Relational  # noqa: E402
 from headrace.plan.node import REGISTRY  # noqa: E402
 from headrace.spark.compile.fields import Document  # noqa: E402
+from headrace.spark.deploy.parts import DeploymentText  # noqa: E402
 from headrace.spark.inspect.parts import Inspection  # noqa: E402
-from headrace.spark.migrate.parts import MigrationText  # noqa: E402
 
 KERNEL = ROOT / "src" / "headrace" / "kernel"
 FOLDER = KERNEL / "document"
@@ -38,7 +38,7 @@ DOCUMENTS: Mapping[str, tuple[type[Part], ...]] = {
     "Document": (Document,),
     "Requests": (StepsRequest, RelationRequest, LookupRequest, ProgramRequest),
     "Inspection": (Inspection,),
-    "Migration": (MigrationText,),
+    "Deployment": (DeploymentText,),
 }
 
 Kinds = list[tuple[type[Part], str | None]]

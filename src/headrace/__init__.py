@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     )
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
-    from headrace.spark.migrate.migration import Migration
-    from headrace.spark.migrate.rewind import Rewinding
+    from headrace.spark.deploy.deployment import Deployment, Verdict
+    from headrace.spark.deploy.rewind import Rewinding
     from headrace.spark.run.run import Run
     from headrace.spark.run.summary import Summary
     from headrace.sql.query import from_dataframe, sql
@@ -106,9 +106,9 @@ _PUBLIC = {
         " each elsewhen emit let now otherwise reject watermark when",
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
-        "headrace.spark.migrate.rewind": "Rewinding",
+        "headrace.spark.deploy.rewind": "Rewinding",
         "headrace.spark.run.run": "Run",
-        "headrace.spark.migrate.migration": "Migration",
+        "headrace.spark.deploy.deployment": "Deployment Verdict",
         "headrace.spark.run.summary": "Summary",
         "headrace.sql.query": "from_dataframe sql",
     }.items()
@@ -122,6 +122,7 @@ __all__ = [
     "Column",
     "ConfigError",
     "ConnectorError",
+    "Deployment",
     "Grouped",
     "HeadraceError",
     "Job",
@@ -130,7 +131,6 @@ __all__ = [
     "List",
     "Local",
     "Map",
-    "Migration",
     "Output",
     "Plan",
     "PlanError",
@@ -148,6 +148,7 @@ __all__ = [
     "Table",
     "Timer",
     "Value",
+    "Verdict",
     "broadcast",
     "case",
     "col",

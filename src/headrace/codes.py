@@ -158,7 +158,6 @@ CODES: dict[str, Code] = {
     # spark
     "BAD_REPAIR": Code("ConnectorError", "input", "an invalid file of repaired rows"),
     "CHECKPOINT_BEHIND": Code("CheckpointError", "environment", "a checkpoint that is older than the rows in its sinks"),
-    "CHECKPOINT_EXISTS": Code("CheckpointError", "user", "a new checkpoint at a path that exists, or inside the old one"),
     "CHECKPOINT_FORMAT": Code("CheckpointError", "user", "a checkpoint in an unsupported format"),
     "LEASE_LOST": Code("CheckpointError", "environment", "a process that paused while another process took over its job"),
     "CHECKPOINT_INCOMPLETE": Code("CheckpointError", "environment", "a checkpoint with missing parts, or parts copied at different times"),
@@ -181,7 +180,7 @@ CODES: dict[str, Code] = {
     "NOT_A_CHECKPOINT": Code("CheckpointError", "user", "a folder that is not a checkpoint"),
     "CANNOT_REWIND": Code("CheckpointError", "environment", "sinks that cannot be rewound to a checkpoint"),
     "NO_STATE": Code("CheckpointError", "user", "a state query on a checkpoint without state"),
-    "NOTHING_TO_MIGRATE": Code("CheckpointError", "user", "a checkpoint that needs no migration, or does not exist"),
+    "NOTHING_TO_DEPLOY": Code("CheckpointError", "user", "a deploy to a checkpoint that no run has written"),
     "NOTHING_TO_REWIND": Code("CheckpointError", "user", "a rewind to a checkpoint that no run has written"),
     "PARTITIONS_CHANGED": Code("CheckpointError", "user", "a number of partitions that differs from the checkpoint's"),
     "REPAIRED_BEFORE": Code("CheckpointError", "user", "a file of repaired rows that was replayed before"),

@@ -50,6 +50,14 @@ POINTS: Mapping[str, str] = {
 CALL = "at a call in sink commit"
 """The only point that an epoch passes many times, so a kill there has a number."""
 
+DEPLOY_CALL = "at a call in a deploy"
+DEPLOY_POINTS: Mapping[str, str] = {
+    "before the switch": "A deploy has made all parts of the new version; the checkpoint still has the old one.",
+    "after the switch": "The new version counts, and its parts are not in place yet.",
+    DEPLOY_CALL: "A deploy is about to change something on the disk.",
+}
+"""The points of a deploy, which no epoch passes."""
+
 OF_SINKS = ("in a task", "after staging", "before sink commit", CALL, "in sink commit", "after sink commit")
 """The points that are passed for a sink, by its name; the others are passed for a query."""
 
@@ -100,8 +108,8 @@ def point(name: str, of: str = "") -> None:
 
 
 @contextmanager
-def calls(of: str) -> Iterator[None]:
-    """Pass the point `CALL` at each call inside the block that may change something outside the process.
+def calls(of: str, name: str = CALL) -> Iterator[None]:
+    """Pass a point at each call inside the block that may change something outside the process.
 
     `sys.setprofile` shows the calls of this thread: those of the operating system, files, sockets and waits, and those of compiled
     third-party libraries.
@@ -114,7 +122,7 @@ def calls(of: str) -> Iterator[None]:
         if event == "c_call" and _leaves(called):
             sys.setprofile(None)
             try:
-                _pass(CALL, of)
+                _pass(name, of)
             finally:
                 sys.setprofile(look)
 

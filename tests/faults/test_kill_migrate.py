@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
-from headrace.spark.migrate import copies
+from headrace.spark.deploy import copies
 
 JOB = """
 import headrace as hr

@@ -67,7 +67,7 @@ INNER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("stream",),
         ("broadcast", "read"),
     ),
-    "spark": (("compile",), ("checkpoint",), ("run",), ("migrate", "inspect")),
+    "spark": (("compile",), ("checkpoint",), ("run",), ("deploy", "inspect")),
 }
 
 INSIDE = {f"headrace.{package}" for package in INNER}

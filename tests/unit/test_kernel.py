@@ -25,7 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("sink", "task"),
     ("level", "lookup"),
     ("query",),
-    ("check", "inspect", "migrate"),
+    ("check", "deploy", "inspect"),
     ("run",),
 )
 FLOOR = {folder: number for number, floor in enumerate(FLOORS) for folder in floor}
@@ -124,7 +124,7 @@ def test_imports_go_down() -> None:
 
 def test_who_looks_into_state_or_rewrites_it_knows_no_operator() -> None:
     # What lies where is said by the layouts and rewrites of the operators themselves.
-    reading = [(file, text) for file, text in ALL if file.startswith(("inspect/", "migrate/"))]
+    reading = [(file, text) for file, text in ALL if file.startswith(("inspect/", "deploy/"))]
     assert reading
     assert [str(use) for file, text in reading for use in uses(file, text) if use.folder.startswith("operator/")] == []
     named = {use.name.removeprefix("headrace.operator.") for file, text in reading for use in uses(file, text) if use.folder == "operator"}

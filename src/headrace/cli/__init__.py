@@ -11,6 +11,7 @@ from headrace.cli import (
     certify,
     completion,
     demo,
+    deploy,
     docs,
     doctor,
     error,
@@ -19,6 +20,7 @@ from headrace.cli import (
     packages,
     plan,
     prepare,
+    rescale,
     rewind,
     run,
     schema,
@@ -30,7 +32,10 @@ from headrace.cli.parser import Parser
 from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
-COMMANDS = (run, sql, explain, plan, schema, state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion)
+COMMANDS = (
+    *(run, sql, explain, plan, schema, state, letters, deploy, rescale, rewind),
+    *(certify, demo, doctor, error, docs, packages, prepare, completion),
+)
 
 _EXITS = """\
 exit code: 0 success, 1 the job has to be changed, 2 the command is invalid, 3 the input does not fit,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from headrace.cli import migrate, query, show
+from headrace.cli import query, show
 
-COMMANDS = (show, query, migrate)
+COMMANDS = (show, query)
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "state", help="inspect the state of a job, or migrate it", description="Work with the state of a job."
+        "state", help="inspect the state of a job", description="Work with the state of a job."
     )
     parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:

@@ -20,9 +20,9 @@ from headrace.plan.meaning import meaning, meant
 from headrace.plan.naming import valid_name
 from headrace.settings import Settings, settings
 from headrace.spark.compile.job import SparkJob, compile
-from headrace.spark.migrate.migrate import migrate
-from headrace.spark.migrate.migration import Migration
-from headrace.spark.migrate.rewind import Rewinding, rewind
+from headrace.spark.deploy.deploy import deploy
+from headrace.spark.deploy.deployment import Deployment
+from headrace.spark.deploy.rewind import Rewinding, rewind
 from headrace.spark.run.progress import Display, Progress
 from headrace.spark.run.ready import suit
 from headrace.spark.run.run import Run
@@ -248,31 +248,37 @@ class Job:
 
         return waits
 
-    def migrate(self, to: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = False) -> Migration:
-        """Converts a checkpoint of an older version of the job so that this version can continue from it, as `headrace state migrate` does.
+    def deploy(
+        self, *, checkpoint: str | os.PathLike[str] | None = None, partitions: int | None = None, dry_run: bool = False
+    ) -> Deployment:
+        """Brings this version of the job in the place of the one that wrote the checkpoint, as `headrace deploy` does.
 
-        The old checkpoint stays, marked as migrated. No job may be running on it.
+        Operators keep their state wherever this version runs them: at another level, in another streaming query, in another number of
+        partitions, with converted cells and keys. No job may be running on the checkpoint, which changes all at once at the end, or not at
+        all. A version that a start accepts needs no deploy.
 
         Args:
-            to: The new checkpoint, a folder that does not exist.
-            checkpoint: The old checkpoint. Default: as for `run`.
-            dry_run: Only reports what would be done.
+            checkpoint: The checkpoint of the earlier version. Default: as for `run`.
+            partitions: The number of tasks of each [level](../../concepts/levels.md) from now on, from 1 to 100,000. Default: as before.
+            dry_run: Only reports what would become of each part.
 
         Raises:
-            CheckpointError: `STATE_CHANGED` for a change that [cannot be migrated](../../guides/checkpoints.md#migrate-a-checkpoint);
-                `NOTHING_TO_MIGRATE` if none is needed; `CHECKPOINT_EXISTS`, `CHECKPOINT_IN_USE`, `CHECKPOINT_MIGRATED`,
-                `EPOCH_UNFINISHED`, `KEYS_MEET`.
+            CheckpointError: `STATE_CHANGED` for a change that [no deploy follows](../../guides/checkpoints.md#deploy-a-new-version);
+                `PARTITIONS_CHANGED` if a sink commits task by task; `NOTHING_TO_DEPLOY` if no run was started in the checkpoint;
+                `CHECKPOINT_IN_USE`, `CHECKPOINT_BEHIND`, `EPOCH_UNFINISHED`, `KEYS_MEET`.
+            ConfigError: `BAD_SETTING` for an invalid number of partitions.
 
         Examples:
-            With the job of [`hr.Migration`](#Migration):
+            With the job of [`hr.Deployment`](#Deployment):
 
-            >>> migration = job("bigint").migrate("seen-2")  # doctest: +SKIP
-            >>> summary = job("bigint").run(checkpoint=migration.new)  # doctest: +SKIP
+            >>> deployment = job.deploy(partitions=3)  # doctest: +SKIP
+            >>> summary = job.run()  # doctest: +SKIP
         """
         refuse_while_loading(f"the job {self.name}")
-        old, new = self.checkpoint(checkpoint), self.checkpoint(to)
+        _refuse_others(dry_run=dry_run)
+        chosen = settings(self.name, self._settings, checkpoint=checkpoint, partitions=partitions)
         with displayed(self.plan):
-            return migrate(self._compiled(), old, new, dry_run=dry_run)
+            return deploy(self._compiled(), chosen.checkpoint, partitions=chosen.partitions, dry_run=dry_run)
 
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
         """Brings the sinks back to the last epoch of a checkpoint that was restored from a backup, as `headrace rewind` does.
@@ -283,7 +289,7 @@ class Job:
 
         Args:
             checkpoint: The restored checkpoint. Default: as for `run`.
-            dry_run: True only reports what would be done; `False` does it. The default of `migrate` is the opposite.
+            dry_run: True only reports what would be done; `False` does it. The default of `deploy` is the opposite.
 
         Raises:
             CheckpointError: `CANNOT_REWIND` if a sink cannot be brought back; `NOTHING_TO_REWIND` if no run was started in the checkpoint;

@@ -1,1 +1,1 @@
-"""Jobs on Spark in layers, lowest first: compiled, checkpointed, run, migrated and inspected."""
+"""Jobs on Spark in layers, lowest first: compiled, checkpointed, run, deployed and inspected."""

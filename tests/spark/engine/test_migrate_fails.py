@@ -14,8 +14,8 @@ import pytest
 import headrace as hr
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import MIGRATED
-from headrace.spark.migrate import copies
-from headrace.spark.migrate import migrate as engine
+from headrace.spark.deploy import copies
+from headrace.spark.deploy import migrate as engine
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_changed import files
 from tests.unit.errors import check_error

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from headrace.spark.deploy.migrate import migrate
 
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import MIGRATED, Checkpoint
 from headrace.spark.compile.identity import Identity
-from headrace.spark.migrate.migrate import migrate
 from headrace.spark.run.failures import failure
 from headrace.spark.run.start import begin
 from tests.unit.errors import check_error

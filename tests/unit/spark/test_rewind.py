@@ -23,7 +23,7 @@ from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import Lease
 from headrace.spark.checkpoint.record import Record, Written
 from headrace.spark.compile.identity import Identity
-from headrace.spark.migrate.rewind import Rewinding, left_out, repairable
+from headrace.spark.deploy.rewind import Rewinding, left_out, repairable
 from headrace.spark.run import ahead, outlets
 from headrace.spark.run.ahead import Rewound, planned
 from headrace.spark.run.outlets import Outlet

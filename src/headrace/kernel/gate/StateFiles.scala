@@ -1,33 +1,129 @@
 package org.apache.spark.sql.headrace
 
+import java.util.UUID
+
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.{classic, DataFrame, SparkSession}
-import org.apache.spark.sql.execution.streaming.runtime.StreamingQueryCheckpointMetadata
-import org.apache.spark.sql.execution.streaming.state.{RocksDBStateStoreProvider, StateRewriter}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
+import org.apache.spark.sql.execution.datasources.v2.state.StateSourceOptions
+import org.apache.spark.sql.execution.streaming.checkpointing.{CommitMetadataV2, OffsetSeqMetadata}
+import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.TransformWithStateExec
+import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, StreamingQueryCheckpointMetadata, WatermarkPropagator}
+import org.apache.spark.sql.execution.streaming.state._
+import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.util.SerializableConfiguration
 
-/** The stores of a query's state, read in one checkpoint and written in another by Spark's own offline rewrite. */
+/** The stores of stateful operators outside of a run: the rows of all their column families, read from one checkpoint and written to another.
+  *
+  * The parts of Spark's own offline rewrite are used (`StateRewriter`, since 4.1), without its limit to operators that keep their number.
+  */
 object StateFiles {
 
   /** The class of the stores for a setting: the one that uses RocksDB. */
   val provider: String = classOf[RocksDBStateStoreProvider].getName
 
-  /** Rewrites the state after an epoch and commits that epoch in `to`, where the rest of the checkpoint must exist. `change` gets the rows
-    * of one stateful operator after the other and returns the same columns, each row in the partition that its group hashes to.
+  /** The rows of an operator's stores after an epoch, with Spark's columns: group, bytes of the key, bytes of the value, column family. */
+  def rows(session: SparkSession, checkpoint: String, epoch: Long, operator: Int): DataFrame =
+    session.read
+      .format("statestore")
+      .option(StateSourceOptions.PATH, checkpoint)
+      .option(StateSourceOptions.BATCH_ID, epoch)
+      .option(StateSourceOptions.OPERATOR_ID, operator.toLong)
+      .option(StateSourceOptions.INTERNAL_ONLY_READ_ALL_COLUMN_FAMILIES, "true")
+      .load()
+
+  /** An operator to be written: a processor whose `init` declares its state, and the rows of its stores, each in the partition that its group
+    * hashes to.
     */
-  def rewrite(own: SparkSession, from: String, to: String, epoch: Long, change: DataFrame => DataFrame): Unit = {
+  final case class Written(processor: StatefulProcessor[Array[Byte], InternalRow, InternalRow], rows: DataFrame)
+
+  /** Writes the stores of a chain of operators, first upstream, and commits an epoch with them; its offsets must be logged. The numbers of the
+    * operators, their schemas and their metadata are those that Spark gives them when it plans such a chain.
+    */
+  def write(own: SparkSession, checkpoint: String, epoch: Long, watermark: Long, mode: TimeMode, key: Int, input: StructType)(
+      chain: Seq[Written]): Unit = {
     val session = own.asInstanceOf[classic.SparkSession]
-    val conf = session.sessionState.newHadoopConf()
-    def whole(folder: String): String = {
-      val path = new Path(folder)
-      path.getFileSystem(conf).makeQualified(path).toString
+    val path = new Path(checkpoint)
+    val whole = path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path).toString
+    val logs = new StreamingQueryCheckpointMetadata(session, whole)
+    def missing = new HeadraceKernelException("INTERNAL", s"the offsets of epoch $epoch are not logged in $checkpoint")
+    val settings = session.sessionState.conf.clone()
+    OffsetSeqMetadata.setSessionConf(logs.offsetLog.get(epoch).flatMap(_.metadataOpt).getOrElse(throw missing), settings)
+    val conf = StateStoreConf(settings)
+    val planned = plan(session, s"$whole/state", chain.map(_.processor), mode, key, input)
+    if (planned.size != chain.size) throw new HeadraceKernelException("INTERNAL", s"${planned.size} operators were planned, not ${chain.size}")
+    val ids = planned.zip(chain).map { case (operator, part) =>
+      operator.getStateInfo.operatorId -> stores(session, whole, epoch, conf, operator, part.rows)
     }
-    val rewriter = new StateRewriter(session, epoch, epoch, whole(to), conf, Some(whole(from)), Some(change))
-    val stores = rewriter.run()
-    val commits = new StreamingQueryCheckpointMetadata(session, whole(to)).commitLog
-    val before = new StreamingQueryCheckpointMetadata(session, whole(from), readOnly = true).commitLog.get(epoch)
-    def missing = new HeadraceKernelException("INTERNAL", s"epoch $epoch is not committed in $from")
-    if (!commits.add(epoch, before.getOrElse(throw missing).withStateUniqueIds(stores)))
-      throw new HeadraceKernelException("INTERNAL", s"epoch $epoch is already committed in $to")
+    if (!logs.commitLog.add(epoch, CommitMetadataV2(watermark, Some(ids.toMap))))
+      throw new HeadraceKernelException("INTERNAL", s"epoch $epoch is already committed in $checkpoint")
+  }
+
+  /** Spark's physical operators for a chain, first upstream. Planning a first epoch writes their schemas and metadata. */
+  private def plan(
+      session: classic.SparkSession,
+      state: String,
+      chain: Seq[StatefulProcessor[Array[Byte], InternalRow, InternalRow]],
+      mode: TimeMode,
+      key: Int,
+      input: StructType): Seq[TransformWithStateExec] = {
+    val from: LogicalPlan = LocalRelation(toAttributes(input), Nil, isStreaming = true)
+    val all = chain.foldLeft(from) { (plan, processor) =>
+      Stage(new Opened, toAttributes(input), Stateful(processor, mode, plan.output(key), plan))
+    }
+    val first = new IncrementalExecution(
+      session,
+      Inside.plan(Inside.frame(session, all)),
+      OutputMode.Append(),
+      state,
+      UUID.randomUUID,
+      UUID.randomUUID,
+      0,
+      None,
+      OffsetSeqMetadata(0, 0),
+      WatermarkPropagator.noop(),
+      true)
+    // The plan is walked from the sink.
+    first.executedPlan.collect { case operator: TransformWithStateExec => operator }.reverse
+  }
+
+  /** Writes the stores of an operator; returns their ids by partition. */
+  private def stores(
+      session: classic.SparkSession,
+      checkpoint: String,
+      epoch: Long,
+      conf: StateStoreConf,
+      operator: TransformWithStateExec,
+      rows: DataFrame): Array[Array[String]] = {
+    val families = operator.getColFamilySchemas(false).map { case (name, schema) => name -> StatePartitionWriterColumnFamilyInfo(schema) }
+    val schemas = operator.getStateInfo.stateSchemaMetadata
+    val number = operator.getStateInfo.operatorId
+    val hadoop = SerializableConfiguration.broadcast(session.sparkContext, session.sessionState.newHadoopConf())
+    val written = Inside
+      .rows(rows)
+      .mapPartitions { all =>
+        val partition = TaskContext.getPartitionId()
+        val writer = new StatePartitionAllColumnFamiliesWriter(
+          conf,
+          hadoop.value.value,
+          partition,
+          checkpoint,
+          number,
+          StateStoreId.DEFAULT_STORE_NAME,
+          epoch,
+          families,
+          schemas)
+        Iterator((partition, writer.write(all).stateStoreCkptId.get))
+      }
+      .collect()
+    val expected = operator.getStateInfo.numPartitions
+    if (written.length != expected)
+      throw new HeadraceKernelException("INTERNAL", s"${written.length} partitions of state were written, not $expected")
+    written.sortBy(_._1).map { case (_, id) => Array(id) }
   }
 }

@@ -15,8 +15,9 @@ from headrace.ops.sink import restored_sink
 from headrace.plan import Node, Plan, order
 from headrace.plan.codec import without_sites
 from headrace.spark.checkpoint.folder import Stored
-from headrace.spark.compile.identity import Identity, identify
+from headrace.spark.compile.identity import Identity, identify, together
 from headrace.spark.compile.job import SparkJob, compile
+from headrace.spark.compile.relocation import relocate
 
 
 def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
@@ -45,10 +46,33 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
         raise HeadraceError(error.code, error.message, hint=hint, site=error.site, also=error.also) from None
 
 
-def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
-    """Number all operators and sinks. Refuses a checkpoint from which this job cannot continue; if `offline`, not even after a rewrite."""
+_DEPLOY = "`headrace deploy FILE` moves the state to where this version needs it, and --dry-run shows how; fresh=True starts over"
+
+
+def identified(job: SparkJob, stored: Stored | None, folder: Path) -> tuple[Identity, dict[str, str]]:
+    """Number all operators and sinks. Refuses a checkpoint from which this job cannot continue."""
     if stored is None:
         return identify(Identity(), job.shapes)
+    refuse_other_job(job, stored, folder)
+    try:
+        return identify(stored.identity, job.shapes)
+    except HeadraceError as error:
+        if not _deploys(job, stored):
+            raise
+        raise together([HeadraceError(one.code, one.message, hint=_DEPLOY, site=one.site) for one in (error, *error.also)]) from None
+
+
+def _deploys(job: SparkJob, stored: Stored) -> bool:
+    """Return whether a deploy finds the state of all operators."""
+    try:
+        relocate(stored.identity, job.shapes)
+    except HeadraceError:
+        return False
+    return True
+
+
+def refuse_other_job(job: SparkJob, stored: Stored, folder: Path) -> None:
+    """Refuse the checkpoint of another job, and one under other settings."""
     if stored.job != job.plan.job:
         raise HeadraceError(
             "CHECKPOINT_OTHER_JOB",
@@ -67,7 +91,6 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path, *, offline: b
             f"settings that affect results differ from those of the checkpoint: {'; '.join(changed)}",
             hint="restore the old values, or start over with fresh=True",
         )
-    return identify(stored.identity, job.shapes, offline=offline)
 
 
 def read_otherwise(stored: Identity, identity: Identity) -> set[str]:

@@ -14,6 +14,7 @@ clearing       the folder and the outputs are being emptied, to start over
 sealing        the flush at the end of bounded input has begun, so the watermark may be at the end of time
 sealed         that flush is done
 migrated       the checkpoint in which the job continues (`headrace state migrate`)
+next, switch   the parts of a new version that is being deployed
 lock.TERM      the process that works here now; TERM counts the starts
 """
 
@@ -36,6 +37,7 @@ from headrace.plan.naming import spelled, valid_name
 from headrace.spark.checkpoint.history import History, last_logged
 from headrace.spark.checkpoint.lease import SILENCE, Lease, is_lock
 from headrace.spark.checkpoint.record import Record
+from headrace.spark.checkpoint.switch import finish
 from headrace.spark.compile.identity import Identity
 
 FORMAT = 3
@@ -137,6 +139,7 @@ class Checkpoint:
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None
         try:
+            finish(self.folder)
             self.stored = None if fresh or self.clearing else stored_in(self.folder)
             # the sinks know the checkpoint by this id
             self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from headrace.durable.atomic import create
@@ -90,8 +90,12 @@ class History:
             if file.stem.isdigit() and int(file.stem) <= newest - KEPT:
                 file.unlink(missing_ok=True)
 
-    def _drawn(self, epoch: int, offsets: str) -> dict[str, str]:
-        parts = (self.of(epoch - 1), str(epoch), self._plan, offsets, secrets.token_hex(16))
+    def branch(self, epoch: int, before: Iterable[str]) -> None:
+        """Draw the identity of an epoch with which a new version of a query begins; `before` are those of the epochs that it continues."""
+        self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), "/".join(before))
+
+    def _drawn(self, epoch: int, offsets: str, before: str | None = None) -> dict[str, str]:
+        parts = (self.of(epoch - 1) if before is None else before, str(epoch), self._plan, offsets, secrets.token_hex(16))
         identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
         self._folder.mkdir(parents=True, exist_ok=True)
         # Of two processes one wins, and both use its identity.

@@ -167,13 +167,17 @@ class Record:
         totals = self.totals.with_epoch(epoch, counts, rows, written)
         if totals is self.totals:
             return False
-        self.folder.mkdir(parents=True, exist_ok=True)
-        replace(self.path, text_of(totals.to_json()))
-        self.totals = totals
+        self.store(totals)
         if self._before not in (None, self.path):
             self._before.unlink(missing_ok=True)
             self._before = None
         return True
+
+    def store(self, totals: Totals) -> None:
+        """Replace the stored counts."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        replace(self.path, text_of(totals.to_json()))
+        self.totals = totals
 
 
 def recorded(folder: Path, query: str) -> Totals:
@@ -189,9 +193,10 @@ def recorded(folder: Path, query: str) -> Totals:
 
 def newest(folder: Path, query: str) -> Path | None:
     """Return the record of a query in its newest term; versions before terms had one without a number."""
-    terms = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if _of(path.name, query)}
+    terms = {path: int(path.name[len(query) + 1 : -5] or -1) for path in folder.glob("*.json") if of_query(path.name, query)}
     return max(terms, key=lambda path: terms[path], default=None)
 
 
-def _of(name: str, query: str) -> bool:
+def of_query(name: str, query: str) -> bool:
+    """Return whether a file with a name is a record of a query."""
     return re.fullmatch(re.escape(query) + r"(\.\d+)?\.json", name) is not None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.durable.filelog import paths_read
 from headrace.ops import Source
 from headrace.ports import Lines, paths
+from headrace.spark.checkpoint.offsets import offset_name
 from headrace.spark.compile.identity import repaired_scan
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def files(checkpoint: Path, source: str) -> list[Path]:
 
 def unread(checkpoint: Path, query: Path, source: str) -> int:
     """Return the number of repaired files that a query has not read."""
-    mangled = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in repaired_scan(source))
-    read = {path.rpartition("/")[2] for path in paths_read(query / "sources" / mangled)}
+    log = query / "sources" / offset_name(repaired_scan(source))
+    read = {path.rpartition("/")[2] for path in paths_read(log)}
     return sum(path.name not in read for path in files(checkpoint, source))
 
 

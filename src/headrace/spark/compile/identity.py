@@ -33,12 +33,16 @@ def repaired_scan(source: str) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """An operator or sink that this checkpoint has known. A retired one was removed; its name may return with a new id."""
+    """An operator or sink that this checkpoint has known. A retired one was removed; its name may return with a new id.
+
+    `home`: the query that a sink was in when it began, if it has moved since. Its place knows it by that name.
+    """
 
     op: int
     shape: Shape
     layouts: tuple[Layout, ...] = ()
     retired: bool = False
+    home: str = ""
 
     def to_json(self) -> dict[str, Any]:
         shape = self.shape
@@ -47,6 +51,8 @@ class Entry:
             value |= {"level": shape.level, "key": shape.key, "order": shape.order, "clock": shape.clock}
             value["inputs"] = {name: one.to_json() for name, one in shape.inputs.items()}
             value["layouts"] = [one.to_json() for one in self.layouts]
+        if self.home:
+            value["home"] = self.home
         return value | {name: text for name in _HASHES if (text := getattr(shape, name))}
 
     @classmethod
@@ -65,7 +71,7 @@ class Entry:
         layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
         if shape.keeps and not layouts:
             raise ValueError(f"{shape.name} has no layout of its state")
-        return cls(typed(value["op"], int), shape, layouts, typed(value["retired"], bool))
+        return cls(typed(value["op"], int), shape, layouts, typed(value["retired"], bool), typed(value.get("home", ""), str))
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,6 @@ class Identity:
 
 
 _KEEP = "fresh=True starts over with an empty checkpoint; to keep the state, keep the earlier version of this part"
-_MIGRATE = "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one"
 
 
 def refuse(what: str, site: Site | None = None, cure: str | None = None) -> HeadraceError:
@@ -130,7 +135,9 @@ def refuse(what: str, site: Site | None = None, cure: str | None = None) -> Head
     return HeadraceError("STATE_CHANGED", f"{what}, but the checkpoint holds state of the earlier version", hint=hint, site=site)
 
 
-class _Numbers:
+class Numbers:
+    """The ids that are given to new operators and sinks."""
+
     def __init__(self, first: int) -> None:
         self.next = first
 
@@ -139,12 +146,12 @@ class _Numbers:
         return self.next - 1
 
 
-def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool = False) -> tuple[Identity, dict[str, str]]:
+def identify(stored: Identity, queries: Sequence[QueryShape]) -> tuple[Identity, dict[str, str]]:
     """Number every operator and sink, keeping the numbers of `stored`. Also returns the name of the folder in which each query continues.
 
-    Everything that keeps the job from continuing is raised as one error; with `offline`, except for what an offline rewrite can handle.
+    Everything that keeps the job from continuing is raised as one error.
     """
-    numbers = _Numbers(stored.next)
+    numbers = Numbers(stored.next)
     errors: list[HeadraceError] = []
     names: dict[str, str] = {}
     kept: dict[str, QueryIdentity] = {query.name: query for query in stored.queries}
@@ -154,30 +161,25 @@ def identify(stored: Identity, queries: Sequence[QueryShape], *, offline: bool =
             old = _counterpart(stored, query)
             if old is not None and old.name in taken:
                 raise refuse(f"the query {old.name} was split in two")
-            name = old.name if old is not None else _free(query.name, kept)
+            name = old.name if old is not None else free_name(query.name, kept)
             taken[name] = query.name
-            kept[name] = _follow(old, query, name, numbers, offline) if old is not None else _fresh(query, name, numbers)
+            kept[name] = _follow(old, query, name, numbers) if old is not None else fresh_query(query, name, numbers)
             _stay(stored, query, name)
             names[query.name] = name
         except HeadraceError as error:
             errors.extend([error, *error.also])
     if errors:
-        hint = _MIGRATE if not offline and _migrates(stored, queries) else _KEEP
-        first, *rest = [HeadraceError(error.code, error.message, hint=hint, site=error.site) for error in errors]
-        raise HeadraceError(first.code, first.message, hint=hint, site=first.site, also=rest)
+        raise together(errors)
     return Identity(tuple(kept.values()), numbers.next), names
 
 
-def _migrates(stored: Identity, queries: Sequence[QueryShape]) -> bool:
-    """Return whether an offline rewrite could handle all of it."""
-    try:
-        identify(stored, queries, offline=True)
-    except HeadraceError:
-        return False
-    return True
+def together(errors: Sequence[HeadraceError]) -> HeadraceError:
+    """Return several errors as one."""
+    first, *rest = errors
+    return HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
 
 
-def _free(name: str, kept: dict[str, QueryIdentity]) -> str:
+def free_name(name: str, kept: dict[str, QueryIdentity]) -> str:
     number, free = 2, name
     while free in kept:
         free = f"{name}_{number}"
@@ -215,16 +217,16 @@ def _stay(stored: Identity, query: QueryShape, name: str) -> None:
                 )
 
 
-def _fresh(query: QueryShape, name: str, numbers: _Numbers) -> QueryIdentity:
-    entries = tuple(_enter(shape, numbers) for shape in query.shapes)
+def fresh_query(query: QueryShape, name: str, numbers: Numbers) -> QueryIdentity:
+    entries = tuple(entered(shape, numbers) for shape in query.shapes)
     return QueryIdentity(name, query.sources, query.levels, query.clock, entries)
 
 
-def _enter(shape: Shape, numbers: _Numbers) -> Entry:
+def entered(shape: Shape, numbers: Numbers) -> Entry:
     return Entry(numbers.take(), shape, (layout.first(shape.cells),) if shape.keeps else ())
 
 
-def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers, offline: bool) -> QueryIdentity:
+def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: Numbers) -> QueryIdentity:
     errors: list[HeadraceError] = []
     gone, come = sorted(set(old.sources) - set(query.sources)), sorted(set(query.sources) - set(old.sources))
     if gone or come:
@@ -240,15 +242,16 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: _Numbers,
     for shape in query.shapes:
         entry = live.pop(shape.name, None)
         if entry is None or entry.shape.kind != shape.kind:
-            entries.append(_enter(shape, numbers))
+            entries.append(entered(shape, numbers))
             continue
         try:
-            entries.append(Entry(entry.op, shape, _layouts(entry, shape, offline)))
+            if entry.shape.keeps and entry.shape.level != shape.level:
+                raise refuse(f"{shape.name} moved from level {entry.shape.level} to level {shape.level}", shape.site)
+            entries.append(followed(entry, shape))
         except HeadraceError as error:
             errors.append(error)
     if errors:
-        first, *rest = errors
-        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+        raise together(errors)
     here = {entry.op for entry in entries}
     past = [replace(entry, retired=True) for entry in old.entries if entry.op not in here]
     return QueryIdentity(name, query.sources, query.levels, query.clock, (*past, *entries))
@@ -277,7 +280,6 @@ _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
     lambda old, new: _other_columns(old, new) or "computes something different" if not new.computes_like(old) else None,
     # A program takes rows as they come. Checkpoints of earlier versions have no origins.
     lambda old, new: "reads rows that are computed differently" if old.content and not new.reads_like(old) else None,
-    lambda old, new: f"moved from level {old.level} to level {new.level}" if old.level != new.level else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
     lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
 )
@@ -296,8 +298,12 @@ def _clock(shape: Shape) -> str:
     return "processing" if shape.clock == "processing" else "event"
 
 
+def followed(entry: Entry, shape: Shape, *, offline: bool = False) -> Entry:
+    """Return the entry of an operator for its current version. Raises if that cannot read its state; if `offline`, not even converted."""
+    return Entry(entry.op, shape, _layouts(entry, shape, offline), home=entry.home)
+
+
 def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:
-    """Return the entry's layouts for the current operator. Raises if its state cannot be read by it."""
     old = entry.shape
     if not shape.keeps:
         return ()

@@ -65,6 +65,6 @@ def _before(stored: Stored, query: str, here: Mapping[str, Outlet]) -> Iterator[
             continue
         if now is None:
             with suppress(HeadraceError):  # its connector may no longer be installed
-                yield Outlet(name, restored_sink(node["connector"], node["options"]), Struct(()), node["mode"])
+                yield Outlet(name, restored_sink(node["connector"], node["options"]), Struct(()), node["mode"], home=entry.home)
         elif json.loads(json.dumps(options_of(now.sink))) != node["options"]:
             yield replace(now, sink=restored_sink(node["connector"], node["options"]))

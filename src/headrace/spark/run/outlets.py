@@ -18,7 +18,7 @@ from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.forms import form_of, joined
 from headrace.spark.checkpoint.record import Written, place_of
 from headrace.spark.compile.document import dead_letters
-from headrace.spark.compile.identity import DEAD_LETTERS
+from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.epochs import OpenSink
@@ -26,7 +26,7 @@ from headrace.spark.run.epochs import OpenSink
 
 @dataclass(frozen=True)
 class Outlet:
-    """A sink of a query, with the columns and the mode of its rows."""
+    """A sink of a query, with the columns and the mode of its rows. `home`: the query that it began in, if it has moved since."""
 
     name: str
     sink: ports.Sink
@@ -34,6 +34,7 @@ class Outlet:
     mode: str = "append"
     node: Node | None = None
     """None for the dead letters, which the checkpoint keeps."""
+    home: str = ""
 
     def context(self, job: SparkJob, checkpoint: Checkpoint, query: str) -> ports.SinkContext:
         return ports.SinkContext(
@@ -45,7 +46,7 @@ class Outlet:
             checkpoint_id=checkpoint.id,
             time_zone=job.time_zone,
             fresh=checkpoint.clearing,
-            query=query,
+            query=self.home or query,
             mode=self.mode,
             unfinished=checkpoint.unfinished(query),
             term=checkpoint.lease.term,
@@ -63,9 +64,12 @@ class Outlet:
         return OpenSink(op, self.name, self.sink, self.schema.ddl, context, quiet=quiet, form={} if quiet else form)
 
 
-def outlets_of(job: SparkJob, query: Query, letters: Path) -> list[Outlet]:
+def outlets_of(job: SparkJob, query: Query, identity: QueryIdentity, letters: Path) -> list[Outlet]:
     """Return the sinks of a query, the one for dead letters last."""
-    outlets = [Outlet(str(node.name), node.connect(), job.schemas.of[str(node.name)], node.mode, node) for node in query.sinks]
+    live = identity.live()
+    outlets = [
+        Outlet(name := str(node.name), node.connect(), job.schemas.of[name], node.mode, node, live[name].home) for node in query.sinks
+    ]
     folder = ports.sink_class("files").from_options({"path": str(letters), "format": "json"})
     return [*outlets, Outlet(DEAD_LETTERS, folder, parse_schema(dead_letters(query)))]
 

@@ -56,7 +56,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     identity, names = identified(job, stored, checkpoint.folder)
     _refuse_nothing(job, stored)
     suit(job, starting=True)
-    outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+    outlets = {name: outlets_of(job, query, identity.query(name), checkpoint.dead_letters(name)) for query, name in each(job, names)}
     anew = dict.fromkeys(outlets, False)
     notices: tuple[str, ...] = ()
     if stored is not None and not fresh:
@@ -152,7 +152,7 @@ def _partitions(stored: Stored | None, wanted: int | None) -> int:
         raise HeadraceError(
             "PARTITIONS_CHANGED",
             f"the checkpoint has {stored.partitions} partitions, not {wanted}",
-            hint=f"write partitions={stored.partitions} or leave it out, or start over with fresh=True",
+            hint=f"write partitions={stored.partitions} or leave it out; `headrace rescale FILE --partitions {wanted}` changes it",
         )
     return stored.partitions
 

@@ -1,9 +1,9 @@
-package headrace.migrate
+package headrace.deploy
 
 import headrace.bag.Pages
 
 /** The pages of a bag, in memory. */
-private[migrate] final class KeptPages extends Pages {
+private[deploy] final class KeptPages extends Pages {
   private val pages = scala.collection.mutable.TreeMap.empty[Long, Array[Byte]]
 
   override def get(number: Long): Array[Byte] = pages.get(number).map(_.clone()).orNull

@@ -58,12 +58,40 @@ class ProgramChangeText(ChangeText):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MigrationText(Part):
-    """The state of a query in the folder `from_` after an epoch, to be rewritten into the folder `to`."""
+class TakenText(Part):
+    """An operator whose state is taken, and the level where it lies."""
 
-    from_: str
-    to: str
+    op: Int
+    level: Int
+
+
+@dataclass(frozen=True, kw_only=True)
+class OriginText(Part):
+    """A stored query from which state is taken, as of the end of an epoch."""
+
+    folder: str
     epoch: int
     partitions: Int
+    operators: tuple[TakenText, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoreText(Part):
+    """A level of the new query: the operators whose state its stores get."""
+
+    operators: tuple[Int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeploymentText(Part):
+    """The stores of a query in the folder `to`, to be written as of an epoch, and its watermark in milliseconds."""
+
+    from_: tuple[OriginText, ...]
+    to: str
+    epoch: int
+    watermark: int
+    partitions: Int
+    clock: str
     settings: Mapping[str, str]
-    operators: tuple[ChangeText, ...]
+    levels: tuple[StoreText, ...]
+    changes: tuple[ChangeText, ...]

@@ -1,23 +1,21 @@
-package headrace.migrate
+package headrace.deploy
 
 import java.util.Arrays
 
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.headrace.Work
-import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.CollectionAccumulator
 
 /** Converts the rows of a store to their new form, group by group. Unchanged rows pass through; of changed bags, the pages of one group at
   * a time are in memory.
   */
-private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructType, counted: CollectionAccumulator[Counted]) extends Work {
+private[deploy] final class Regroup(changes: Map[Int, Change], counted: CollectionAccumulator[Counted]) extends Work {
   override def name: String = "regroup"
 
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = new Iterator[InternalRow] {
-    private val store = new StoreRows(schema)
+    private val store = new StoreRows
     private val rewrites = changes.map { case (op, change) => op -> new OperatorRewrite(change) }
     private val counts = scala.collection.mutable.HashMap.empty[Int, Counted]
     private var former: Array[Byte] = _
@@ -57,8 +55,6 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
       rewrite = rewrites.getOrElse(op, null)
       group = if (rewrite == null) next else rewrite.group(next)
       count = counts.getOrElseUpdate(op, new Counted(op))
-      // A shared group is not a key.
-      if (!Wire.isShared(next)) count.keys += 1
     }
 
     private def rewritten(row: InternalRow): Iterator[InternalRow] = {
@@ -68,7 +64,7 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
       if (kind == StoreRows.Page && rewrite != null && rewrite.keep(number, () => store.bytesOf(row))) {
         bagFamily = family
         Iterator.empty
-      } else Iterator.single(counting(store.raw(group, kind, number, family, row.getBinary(StoreRows.Value), former)))
+      } else Iterator.single(store.raw(group, kind, number, family, row.getBinary(StoreRows.Value), former))
     }
 
     /** The rewritten pages of the group. */
@@ -76,17 +72,8 @@ private[migrate] final class Regroup(changes: Map[Int, Change], schema: StructTy
       if (rewrite == null) Iterator.empty
       else {
         val pages = rewrite.pages(Wire.isShared(former), count)
-        val (to, from, of, family) = (group, former, count, bagFamily)
-        pages.map { case (number, bytes) =>
-          val stored = store.row(to, StoreRows.Page, number, family, bytes, from)
-          of.bytes += stored.getSizeInBytes
-          stored
-        }
+        val (to, from, family) = (group, former, bagFamily)
+        pages.map { case (number, bytes) => store.row(to, StoreRows.Page, number, family, bytes, from) }
       }
-
-    private def counting(row: UnsafeRow): UnsafeRow = {
-      count.bytes += row.getSizeInBytes
-      row
-    }
   }
 }

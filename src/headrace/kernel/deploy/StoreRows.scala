@@ -1,5 +1,6 @@
-package headrace.migrate
+package headrace.deploy
 
+import headrace.state.SparkState
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.types._
@@ -9,22 +10,24 @@ import org.apache.spark.unsafe.types.UTF8String
   *
   * Two families hold a group's value and its pages, from `SparkState`; the other two hold its alarms, one by group and one by time.
   */
-private[migrate] object StoreRows {
+private[deploy] object StoreRows {
+
+  private val one: DataType = StructType(Seq(StructField("value", BinaryType)))
+  private val number: DataType = StructType(Seq(StructField("value", LongType)))
 
   /** The columns, with the names that Spark gives them. */
   val group = "partition_key"
   val KeyBytes = 1
   val Value = 2
   val Family = 3
+  val schema: StructType =
+    new StructType().add(group, one).add("key_bytes", BinaryType).add("value_bytes", BinaryType).add("column_family_name", StringType)
 
   /** An additional column between the stages: the group under which the row was found. */
   val Former = 4
-  def withFormer(schema: StructType): StructType = schema.add("former", BinaryType)
+  val withFormer: StructType = schema.add("former", BinaryType)
 
   def groupOf(row: InternalRow): Array[Byte] = row.getStruct(0, 1).getBinary(0)
-
-  private val one: DataType = StructType(Seq(StructField("value", BinaryType)))
-  private val number: DataType = StructType(Seq(StructField("value", LongType)))
 
   /** A family: the columns of its keys, which have the group and the number (of a page, or the time of an alarm) at their own positions. */
   sealed abstract class Kind(columns: DataType*) {
@@ -41,14 +44,22 @@ private[migrate] object StoreRows {
     else if (family.endsWith("_timestampToKey")) AlarmByTime
     else if (family.endsWith("_cells")) Whole
     else throw new headrace.HeadraceKernelException("INTERNAL", s"a level has no column family $family")
+
+  /** The name of a family in another level. */
+  def at(level: Int, family: UTF8String): UTF8String = kind(family.toString) match {
+    case Whole => UTF8String.fromString(SparkState.values(level))
+    case Page => UTF8String.fromString(SparkState.bags(level))
+    case AlarmByGroup | AlarmByTime => family.copy()
+  }
 }
 
 /** Reads and makes rows of the store. One instance per task; its rows are valid until the next one is made. */
-private[migrate] final class StoreRows(schema: StructType) {
+private[deploy] final class StoreRows {
   import StoreRows._
 
   private val kinds = scala.collection.mutable.HashMap.empty[UTF8String, Kind]
-  private val whole = UnsafeProjection.create(withFormer(schema))
+  private val whole = UnsafeProjection.create(withFormer)
+  private val plain = UnsafeProjection.create(StoreRows.schema)
   private val keys = Seq(Whole, Page, AlarmByGroup, AlarmByTime).map(kind => kind -> UnsafeProjection.create(kind.key)).toMap[Kind, UnsafeProjection]
   private val binary = UnsafeProjection.create(StructType(Seq(StructField("value", BinaryType))))
   private val key = new UnsafeRow(2)
@@ -80,7 +91,21 @@ private[migrate] final class StoreRows(schema: StructType) {
     raw(group, kind, number, family, binary(InternalRow(bytes)).getBytes, former)
 
   /** Makes a row with the value unchanged. */
-  def raw(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, value: Array[Byte], former: Array[Byte]): UnsafeRow = {
+  def raw(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, value: Array[Byte], former: Array[Byte]): UnsafeRow =
+    whole(new GenericInternalRow(Array[Any](InternalRow(group), keyBytes(group, kind, number), value, family, former)))
+
+  /** A row in another family. */
+  def under(family: UTF8String, row: InternalRow): UnsafeRow =
+    plain(new GenericInternalRow(Array[Any](row.getStruct(0, 1), row.getBinary(KeyBytes), row.getBinary(Value), family)))
+
+  /** A row in another family, under another group. */
+  def under(family: UTF8String, group: Array[Byte], row: InternalRow): UnsafeRow = {
+    val kind = kindOf(row)
+    val key = keyBytes(group, kind, if (kind == Whole) 0L else numberOf(row, kind))
+    plain(new GenericInternalRow(Array[Any](InternalRow(group), key, row.getBinary(Value), family)))
+  }
+
+  private def keyBytes(group: Array[Byte], kind: Kind, number: Long): Array[Byte] = {
     val at = InternalRow(group)
     val columns = kind match {
       case Whole => at
@@ -88,6 +113,6 @@ private[migrate] final class StoreRows(schema: StructType) {
       case AlarmByGroup => InternalRow(at, number)
       case AlarmByTime => InternalRow(number, at)
     }
-    whole(new GenericInternalRow(Array[Any](at, keys(kind)(columns).getBytes, value, family, former)))
+    keys(kind)(columns).getBytes
   }
 }

@@ -1,4 +1,4 @@
-package headrace.migrate
+package headrace.deploy
 
 import java.util.Arrays
 
@@ -9,7 +9,7 @@ import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
 /** Applies a `Change` to one group of its operator after the other. */
-private[migrate] final class OperatorRewrite(change: Change) {
+private[deploy] final class OperatorRewrite(change: Change) {
   private val key = change.key.map(k => (new UnsafeRow(k.from.length), UnsafeProjection.create(k.columns)))
   private val rewrite = change.rewrite.instance()
   private val kept = mutable.TreeMap.empty[Int, KeptPages]

@@ -10,7 +10,7 @@ from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, held
 from headrace.spark.compile.layout import Cell
 from headrace.spark.compile.lower import kept_cell
 from headrace.spark.compile.shapes import Shape
-from headrace.spark.migrate.parts import CellChangeText, ChangeText, HeldChangeText, ProgramChangeText, RowChangeText
+from headrace.spark.deploy.parts import CellChangeText, ChangeText, HeldChangeText, ProgramChangeText, RowChangeText
 
 
 @dataclass(frozen=True)

@@ -97,8 +97,10 @@ def rewind(job: SparkJob, folder: Path, *, dry_run: bool) -> Rewinding:
             if stored is None or not checkpoint.begun:
                 raise _nothing(f"no run has been started in {folder}")
             job = with_frozen_schemas(job, stored)
-            _, names = identified(job, stored, checkpoint.folder)
-            outlets = {name: outlets_of(job, query, checkpoint.dead_letters(name)) for query, name in each(job, names)}
+            identity, names = identified(job, stored, checkpoint.folder)
+            outlets = {
+                name: outlets_of(job, query, identity.query(name), checkpoint.dead_letters(name)) for query, name in each(job, names)
+            }
             if not dry_run:
                 checkpoint.lease.skip(TERMS)
             steps = tuple(replace(one, shown=job.shown(one.sink)) for one in planned(job, checkpoint, outlets))

@@ -1,4 +1,4 @@
-package headrace.migrate
+package headrace.deploy
 
 import java.util.Arrays
 
@@ -8,16 +8,15 @@ import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.headrace.Work
-import org.apache.spark.sql.types.StructType
 
 /** Removes the helper column from the store's rows and checks that no two groups became one. If keys have changed, the rows are sorted by
   * group.
   */
-private[migrate] final class Apart(rekeyed: Map[Int, Change], schema: StructType) extends Work {
+private[deploy] final class Apart(rekeyed: Map[Int, Change]) extends Work {
   override def name: String = "apart"
 
   override def apply(partition: Int, rows: Iterator[InternalRow]): Iterator[InternalRow] = {
-    val columns = UnsafeProjection.create(schema.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, f.nullable) }.toSeq)
+    val columns = UnsafeProjection.create(StoreRows.schema.fields.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, f.nullable) }.toSeq)
     var group: Array[Byte] = null
     var former: Array[Byte] = null
     rows.map { row =>

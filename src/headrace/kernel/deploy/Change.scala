@@ -1,4 +1,4 @@
-package headrace.migrate
+package headrace.deploy
 
 import headrace.document.ChangeText
 import headrace.operator.{Rewrite, RowChange}
@@ -6,9 +6,9 @@ import headrace.query.Kinds
 import org.apache.spark.sql.headrace.Inside
 
 /** A change of one operator's state: its key, and the rewrite of its kind. Plain data. */
-private[migrate] final case class Change(op: Int, name: String, key: Option[RowChange], rewrite: Rewrite)
+private[deploy] final case class Change(op: Int, name: String, key: Option[RowChange], rewrite: Rewrite)
 
-private[migrate] object Change {
+private[deploy] object Change {
   def of(text: ChangeText): Change = {
     // Key bytes are compared, not values.
     val key = text.key.map(RowChange.of).map(change => change.copy(columns = change.columns.map(Inside.normalized)))

@@ -1,18 +1,18 @@
-package headrace.migrate
+package headrace.deploy
 
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
 /** The size of an operator's state, in one task or in all. For display only: a repeated task counts twice. */
-private[migrate] final class Counted(val op: Int) extends Serializable {
+private[deploy] final class Counted(val op: Int) extends Serializable {
   var keys = 0L
   var entries = 0L
   var held = 0L
   var bytes = 0L
 }
 
-private[migrate] object Counted {
+private[deploy] object Counted {
   def json(all: java.util.List[Counted]): String = {
     val mapper = new ObjectMapper
     val out = mapper.createArrayNode()

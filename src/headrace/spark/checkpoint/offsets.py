@@ -1,0 +1,81 @@
+"""Spark's log of the offsets of a query: for each epoch a file with a line for each source, by its name.
+
+offsets/7    v2, then a line of JSON about the epoch (watermark, time, settings), then `name:offset` for each source
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.durable.sums import unreadable
+
+_CONTROL = "_control"
+
+
+def offset_name(source: str) -> str:
+    """Return the name of a source in Spark's logs and folders: other characters than letters, digits and _ are replaced by their code.
+
+    >>> offset_name("one row"), offset_name("rates#repaired")
+    ('one_20_row', 'rates_23_repaired')
+    """
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in source)
+
+
+def control_names(source: str) -> tuple[str, str]:
+    """Return the names of the control sources that a query with a source may have: of that source, and of the whole query."""
+    return offset_name(f"{_CONTROL}_{source}"), _CONTROL
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """The offsets of an epoch: what Spark stores about the epoch, and the offset of each source as text, by its name there."""
+
+    epoch: Mapping[str, Any]
+    sources: Mapping[str, str]
+
+    @classmethod
+    def read(cls, query: Path, epoch: int) -> Offsets:
+        """Read the offsets of an epoch of a query. Raises CHECKPOINT_UNREADABLE."""
+        file = query / "offsets" / str(epoch)
+        try:
+            version, about, *lines = file.read_text(encoding="utf-8").splitlines()
+            if version != "v2":
+                raise ValueError(version)
+            return cls(json.loads(about), {name: offset for name, _, offset in (line.partition(":") for line in lines)})
+        except (OSError, ValueError) as problem:
+            raise unreadable(file, f"it is not an offset log of Spark ({type(problem).__name__})") from None
+
+    @property
+    def text(self) -> str:
+        about = json.dumps(self.epoch, separators=(",", ":"))
+        return "\n".join(("v2", about, *(f"{name}:{offset}" for name, offset in self.sources.items())))
+
+    def limited(self, names: Collection[str]) -> Offsets:
+        """Return the offsets of some sources only."""
+        return Offsets(self.epoch, {name: offset for name, offset in self.sources.items() if name in names})
+
+    def with_epoch(self, *, watermark: int, partitions: int) -> Offsets:
+        """Return the same offsets under another watermark, in milliseconds, and another number of partitions."""
+        settings = {**self.epoch["conf"], "spark.sql.shuffle.partitions": str(partitions)}
+        return Offsets({**self.epoch, "batchWatermarkMs": watermark, "conf": settings}, self.sources)
+
+
+def joined(parts: Sequence[Offsets]) -> tuple[Offsets, tuple[str, ...]]:
+    """Return the offsets of several queries as those of one, about whose epoch the first decides, and the sources that they have read to
+    different positions.
+
+    >>> one, other = Offsets({"batchTimestampMs": 7}, {"a": "1", "b": "2"}), Offsets({"batchTimestampMs": 9}, {"b": "3", "c": "4"})
+    >>> joined([one, other])
+    (Offsets(epoch={'batchTimestampMs': 9}, sources={'a': '1', 'b': '2', 'c': '4'}), ('b',))
+    """
+    sources: dict[str, str] = {}
+    for part in parts:
+        for name, offset in part.sources.items():
+            sources.setdefault(name, offset)
+    apart = [name for name in sources for part in parts if part.sources.get(name, sources[name]) != sources[name]]
+    time = max(part.epoch["batchTimestampMs"] for part in parts)
+    return Offsets({**parts[0].epoch, "batchTimestampMs": time}, sources), tuple(dict.fromkeys(apart))

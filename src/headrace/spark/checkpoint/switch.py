@@ -1,0 +1,94 @@
+"""The switch of a checkpoint to a new version: what a deploy has made takes the place of what was there, all or nothing.
+
+next      job.json, and queries, epochs and records of the queries that are replaced, while a deploy makes them; without effect
+switch    the same, complete: it counts from this rename on, and whoever opens the checkpoint next finishes what a crash has left undone
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from headrace.durable import atomic, private
+from headrace.durable.sums import read, text_of
+from headrace.points import point
+from headrace.spark.checkpoint.record import of_query
+
+NEXT = "next"
+SWITCH = "switch"
+_PARTS = ("queries", "epochs")
+_GONE = "gone.json"
+
+
+def prepare(folder: Path) -> Path:
+    """Return the empty folder in which a deploy makes its parts; what an interrupted one has left is useless."""
+    place = folder / NEXT
+    shutil.rmtree(place, ignore_errors=True)
+    private.folder(place)
+    return place
+
+
+def commit(folder: Path, gone: Collection[str]) -> None:
+    """Make what was prepared count. `gone`: the queries that the checkpoint no longer has."""
+    place = folder / NEXT
+    atomic.replace(place / _GONE, text_of({"queries": sorted(gone)}))
+    for path in place.rglob("*"):
+        _sync(path)
+    _sync(place)
+    point("before the switch")
+    place.rename(folder / SWITCH)
+    _sync(folder)
+    point("after the switch")
+    finish(folder)
+
+
+def is_switching(folder: Path) -> bool:
+    """Return whether a switch has begun and must be finished."""
+    return (folder / SWITCH).is_dir()
+
+
+def finish(folder: Path) -> None:
+    """Finish a switch that has begun; it may be repeated at any point."""
+    place = folder / SWITCH
+    if not place.is_dir():
+        return
+    for part in _PARTS:
+        for path in _listed(place / part):
+            shutil.rmtree(folder / part / path.name, ignore_errors=True)
+            path.rename(folder / part / path.name)
+    (folder / "record").mkdir(exist_ok=True)
+    for path in _listed(place / "record"):
+        query = path.name.rpartition(".json")[0].rpartition(".")[0]
+        _remove_records(folder, query)
+        path.rename(folder / "record" / path.name)
+    gone = read(place / _GONE)
+    for query in gone["queries"] if gone else ():
+        for part in _PARTS:
+            shutil.rmtree(folder / part / query, ignore_errors=True)
+        _remove_records(folder, query)
+    job = place / "job.json"
+    if job.exists():
+        job.replace(folder / "job.json")
+    _sync(folder)
+    shutil.rmtree(place)
+
+
+def _remove_records(folder: Path, query: str) -> None:
+    for path in (folder / "record").glob("*.json"):
+        if of_query(path.name, query):
+            path.unlink()
+
+
+def _listed(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _sync(path: Path) -> None:
+    """Write a file or the names in a folder to the disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

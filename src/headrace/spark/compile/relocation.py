@@ -1,0 +1,179 @@
+"""Relocation: the operators and sinks of a new version of a job, found in the queries of a checkpoint wherever they lie.
+
+A start keeps queries and levels as they are, since a store belongs to a level of a query (`identify`). A deploy writes the stores anew, so
+an operator keeps its state wherever it lay, and a sink its past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from headrace.errors import HeadraceError
+from headrace.spark.compile.identity import (
+    DEAD_LETTERS,
+    Entry,
+    Identity,
+    Numbers,
+    QueryIdentity,
+    entered,
+    followed,
+    free_name,
+    fresh_query,
+    together,
+)
+from headrace.spark.compile.shapes import SINK, QueryShape
+
+
+@dataclass(frozen=True)
+class Relocated:
+    """A query of the new version. `before` is what is stored of it, as if it had been one query; None if it begins now.
+
+    `origins` are the stored queries that `before` comes from; the first one is the one that it continues. If it is `moved`, its operators
+    lie elsewhere than before, and its stores have to be written anew.
+    """
+
+    identity: QueryIdentity
+    before: QueryIdentity | None = None
+    origins: tuple[str, ...] = ()
+    moved: bool = False
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """The queries of a new version, by their names in the job, and all that the checkpoint will know."""
+
+    queries: dict[str, Relocated]
+    identity: Identity
+    gone: tuple[str, ...]
+    """The stored queries whose parts other queries continue."""
+    first_new: int
+    """The first id of an operator or sink that is new."""
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The name in the checkpoint of each query of the job."""
+        return {name: one.identity.name for name, one in self.queries.items()}
+
+    @property
+    def before(self) -> Identity:
+        """What is stored, divided into the queries of the new version."""
+        return Identity(tuple(one.before for one in self.queries.values() if one.before is not None), self.first_new)
+
+
+def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
+    """Find the operators and sinks of `queries` in the stored version, and number the new ones. Raises what no deploy can follow."""
+    numbers = Numbers(stored.next)
+    claims = {query.name: _origins(stored, query) for query in queries}
+    continued = _continued(queries, claims)
+    kept = {query.name: query for query in stored.queries}
+    errors: list[HeadraceError] = []
+    relocated: dict[str, Relocated] = {}
+    for query in queries:
+        origins = claims[query.name]
+        name = continued.get(query.name) or free_name(query.name, kept)
+        kept.setdefault(name, QueryIdentity(name, (), 0, "none", ()))
+        if not origins:
+            relocated[query.name] = Relocated(fresh_query(query, name, numbers))
+            continue
+        first = tuple(sorted(origins, key=lambda one: one.name != name))
+        elsewhere = {shape.name for other in queries if other is not query for shape in other.shapes} - {DEAD_LETTERS}
+        before = _before(name, query, first, set(continued.values()), elsewhere)
+        try:
+            entries = _followed(before, query, numbers)
+        except HeadraceError as error:
+            errors += [error, *error.also]
+            continue
+        moved = len(origins) > 1 or origins[0].name != name or _lies_elsewhere(origins[0], entries, query, elsewhere)
+        here = {entry.op for entry in entries}
+        past = [replace(entry, retired=True) for entry in before.entries if entry.op not in here and not (moved and entry.shape.keeps)]
+        entries = tuple(_at_home(entry, name, first) for entry in entries)
+        identity = QueryIdentity(name, query.sources, query.levels, query.clock, (*past, *entries))
+        relocated[query.name] = Relocated(identity, before, tuple(one.name for one in first), moved)
+    if errors:
+        raise together(errors)
+    taken = {one.identity.name for one in relocated.values()}
+    gone = {origin for one in relocated.values() for origin in one.origins} - taken
+    idle = [query for query in stored.queries if query.name not in taken | gone]
+    whole = Identity((*(one.identity for one in relocated.values()), *idle), numbers.next)
+    return Relocation(relocated, whole, tuple(sorted(gone)), stored.next)
+
+
+def _origins(stored: Identity, query: QueryShape) -> tuple[QueryIdentity, ...]:
+    """Return the stored queries that have operators or sinks of a query, those with most of them first; else the one with its sources."""
+    names = {shape.name for shape in query.shapes if shape.name != DEAD_LETTERS}
+    shared = {old.name: len(names & set(old.live())) for old in stored.queries}
+    origins = sorted((old for old in stored.queries if shared[old.name]), key=lambda old: -shared[old.name])
+    alike = [old for old in stored.queries if set(old.sources) == set(query.sources)]
+    return tuple(origins) or tuple(alike[:1])
+
+
+def _continued(queries: Iterable[QueryShape], claims: dict[str, tuple[QueryIdentity, ...]]) -> dict[str, str]:
+    """Return for each query of the job the stored query that it continues: each is continued at most once."""
+    continued: dict[str, str] = {}
+    for query in queries:
+        free = [one.name for one in claims[query.name] if one.name not in continued.values()]
+        if free:
+            continued[query.name] = free[0]
+    return continued
+
+
+def _before(
+    name: str, query: QueryShape, origins: Sequence[QueryIdentity], continued: Collection[str], elsewhere: Collection[str]
+) -> QueryIdentity:
+    """Return what is stored of a query, as if it had been one. Parts that the job no longer has go with the query whose name they had.
+
+    `continued`: the stored queries that a query continues. `elsewhere`: the names of parts of other queries.
+    """
+    names = {shape.name for shape in query.shapes} - {DEAD_LETTERS}
+    entries: list[Entry] = []
+    for origin in origins:
+        rest = origin.name == name or origin.name not in continued
+        for entry in origin.entries:
+            if entry.shape.name == DEAD_LETTERS:
+                belongs = origin.name == name
+            elif entry.retired or entry.shape.name not in names:
+                belongs = rest and entry.shape.name not in elsewhere
+            else:
+                belongs = True
+            entries += [entry] if belongs else []
+    sources = tuple(dict.fromkeys(source for origin in origins for source in origin.sources))
+    return QueryIdentity(name, sources, origins[0].levels, origins[0].clock, tuple(entries))
+
+
+def _followed(before: QueryIdentity, query: QueryShape, numbers: Numbers) -> tuple[Entry, ...]:
+    """Return the entries of a query's operators and sinks, with the state of those that are stored."""
+    errors: list[HeadraceError] = []
+    live = before.live()
+    entries: list[Entry] = []
+    for shape in query.shapes:
+        entry = live.get(shape.name)
+        if entry is None or entry.shape.kind != shape.kind:
+            entries.append(entered(shape, numbers))
+            continue
+        try:
+            entries.append(followed(entry, shape, offline=True))
+        except HeadraceError as error:
+            errors.append(error)
+    if errors:
+        raise together(errors)
+    return tuple(entries)
+
+
+def _at_home(entry: Entry, name: str, origins: Sequence[QueryIdentity]) -> Entry:
+    """Return the entry of a sink with the query that it began in."""
+    if entry.shape.kind != SINK or entry.shape.name == DEAD_LETTERS:
+        return entry
+    began = next((origin.name for origin in origins if any(known.op == entry.op for known in origin.entries)), name)
+    home = entry.home or began
+    return replace(entry, home="" if home == name else home)
+
+
+def _lies_elsewhere(old: QueryIdentity, new: Iterable[Entry], query: QueryShape, elsewhere: Collection[str]) -> bool:
+    """Return whether a query cannot go on in its folder: it has other sources, another clock, other levels, or state that moves."""
+    if (set(old.sources), old.levels) != (set(query.sources), query.levels) or (old.levels and old.clock != query.clock):
+        return True
+    if any(name in elsewhere for name, entry in old.live().items() if entry.shape.keeps):
+        return True
+    levels = {entry.op: entry.shape.level for entry in old.entries}
+    return any(entry.shape.level != levels.get(entry.op, entry.shape.level) for entry in new)

@@ -1,0 +1,139 @@
+"""A query of a new version, composed of the stored queries that its operators, sources and sinks come from, as of their last epochs.
+
+Its own last epoch is the latest of theirs, so its next one is later than any that a sink holds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from headrace.durable import atomic, private
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.history import History
+from headrace.spark.checkpoint.offsets import Offsets, control_names, joined, offset_name
+from headrace.spark.checkpoint.record import Key, Record, Totals, Written
+from headrace.spark.checkpoint.relocation import mend
+from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
+from headrace.spark.compile.relocation import Relocated
+from headrace.spark.deploy.parts import ChangeText
+from headrace.spark.deploy.stores import Counts, Origin, write_stores
+
+
+def compose(
+    one: Relocated,
+    origins: Sequence[Origin],
+    checkpoint: Checkpoint,
+    place: Path,
+    *,
+    plan: str,
+    gone: Collection[str],
+    timed: Collection[str],
+    partitions: int,
+    settings: Mapping[str, str],
+    changes: Iterable[ChangeText],
+    log: Path,
+) -> Counts:
+    """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
+
+    `gone`: the stored queries that do not go on by themselves. `timed`: the operators that use event time.
+    """
+    query = one.identity
+    epoch = max(origin.epoch for origin in origins)
+    watermark = _watermark(query, origins, timed)
+    folder = place / "queries" / query.name
+    _logs(query, origins, folder, epoch=epoch, watermark=watermark, partitions=partitions)
+    for origin in origins:
+        # Spark finds the old state by the paths in its own metadata
+        mend(origin.folder)
+    counts = write_stores(
+        query, origins, folder, epoch=epoch, watermark=watermark, partitions=partitions, settings=settings, changes=changes, log=log
+    )
+    mend(folder, checkpoint.query(query.name))
+    history = History(place / "epochs" / query.name, folder, plan)
+    history.branch(epoch, (checkpoint.history(origin.query.name).of(origin.epoch) for origin in origins))
+    totals = divided(query, {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}, gone)
+    Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch))
+    return counts
+
+
+def divided(query: QueryIdentity, totals: Mapping[str, Totals], gone: Collection[str]) -> Totals:
+    """Return the part of the counts of stored queries that belongs to a query, as of their latest epoch.
+
+    `totals`: the counts of the stored queries that it comes from, by name; those of `gone` do not go on by themselves. Numbers of operators
+    are unique in a checkpoint.
+    """
+    ops = {entry.op for entry in query.entries}
+    sinks = {entry.shape.name for entry in query.entries}
+    counts: dict[Key, int] = {}
+    rows: dict[str, int] = {}
+    written: dict[str, Written] = {}
+    for name, one in totals.items():
+        for key, n in one.counts.items():
+            if key[1] <= 0 or key[1] in ops:
+                counts[key] = max(counts.get(key, n), n)
+        here = sinks if name == query.name else sinks - {DEAD_LETTERS}
+        written |= {sink: last for sink, last in one.written.items() if sink in here}
+        for sink in here | ({DEAD_LETTERS} if name in gone else set()):
+            if sink in one.rows:
+                rows[sink] = rows.get(sink, 0) + one.rows[sink]
+    known = [one.conditions for one in totals.values() if one.conditions is not None]
+    conditions = {node: texts for one in known for node, texts in one.items()} if known else None
+    return Totals(max(one.epoch for one in totals.values()), counts, rows, written, conditions)
+
+
+def _watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[str]) -> int:
+    """Return the watermark with which a query goes on, in milliseconds: that of the queries whose operators use event time."""
+    here = {entry.op for name, entry in query.live().items() if name in timed}
+    using = [origin for origin in origins if any(entry.op in here for entry in origin.query.entries)]
+    marks = {origin.watermark for origin in using}
+    if len(marks) > 1:
+        raise HeadraceError(
+            "STATE_CHANGED",
+            f"the queries {' and '.join(origin.query.name for origin in using)} become one, and their operators are at different watermarks",
+            hint="run the earlier version until both are at the same time; or let no view read sources of both",
+        )
+    return min(marks or {origin.watermark for origin in origins})
+
+
+def _logs(query: QueryIdentity, origins: Sequence[Origin], folder: Path, *, epoch: int, watermark: int, partitions: int) -> None:
+    """Write what a query has read: Spark's offsets, the logs of its sources, and the id of the query."""
+    sources = [scan for source in query.sources for scan in (source, repaired_scan(source))]
+    names = {name for source in sources for name in (offset_name(source), *control_names(source))}
+    offsets, apart = joined([Offsets.read(origin.folder, origin.epoch).limited(names) for origin in origins])
+    apart = tuple(source for source in query.sources if offset_name(source) in apart)
+    if apart:
+        raise HeadraceError(
+            "STATE_CHANGED",
+            f"the queries {' and '.join(origin.query.name for origin in origins)} become one, and have read different parts of "
+            f"{', '.join(apart)}",
+            hint="run the earlier version until it has read all of it, then deploy",
+        )
+    private.folder(folder)
+    for log in ("offsets", "commits"):
+        (folder / log).mkdir()
+    atomic.replace(folder / "offsets" / str(epoch), offsets.with_epoch(watermark=watermark, partitions=partitions).text)
+    for source in map(offset_name, sources):
+        known = next((path for origin in origins if (path := origin.folder / "sources" / source).is_dir()), None)
+        if known is not None:
+            shutil.copytree(known, folder / "sources" / source, copy_function=_linked)
+    first = origins[0].folder / "metadata"
+    if origins[0].query.name == query.name and first.exists():
+        shutil.copy2(first, folder / "metadata")
+    else:
+        # two queries with one id cannot run at once
+        atomic.replace(folder / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+
+
+def _linked(source: str, to: str) -> str:
+    """Link a file that is never changed in place, or copy it where links cannot be made."""
+    try:
+        os.link(source, to)
+        return to
+    except OSError:
+        return str(shutil.copy2(source, to))

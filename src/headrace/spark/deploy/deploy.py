@@ -1,0 +1,216 @@
+"""Deploying a version of a job: its checkpoint continues with it, wherever the state of its operators has to be from now on.
+
+checkpoint ─► relocation (which operator continues which) ─► verdicts ─► next/ (stores, offsets, records) ─► switch
+
+Nothing of the checkpoint changes before the switch, and that is all or nothing (`checkpoint/switch.py`).
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from headrace.analysis.clocks import clocks
+from headrace.durable import atomic
+from headrace.durable.marks import Mark
+from headrace.durable.sums import text_of
+from headrace.errors import HeadraceError
+from headrace.masking import leaving
+from headrace.ops.facts.carried import EVENT
+from headrace.plan import DisplayNames, Plan
+from headrace.points import DEPLOY_CALL, calls
+from headrace.spark.checkpoint import switch
+from headrace.spark.checkpoint.agreement import agree
+from headrace.spark.checkpoint.compare import refuse_other_job, with_frozen_schemas
+from headrace.spark.checkpoint.examine import needed
+from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, unusable
+from headrace.spark.checkpoint.record import place_of
+from headrace.spark.checkpoint.succession import refuse_mixed_results
+from headrace.spark.compile.computed import check_computed
+from headrace.spark.compile.identity import DEAD_LETTERS
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.relocation import Relocated, relocate
+from headrace.spark.deploy.compose import compose, divided
+from headrace.spark.deploy.deployment import Deployment, Verdict
+from headrace.spark.deploy.stores import Counts, Origin
+from headrace.spark.deploy.verdicts import counted, rewrites_of, verdicts
+from headrace.spark.run.failures import full
+from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
+
+
+@leaving()
+def deploy(job: SparkJob, folder: Path, *, partitions: int | None = None, dry_run: bool = False) -> Deployment:
+    """Make the checkpoint in `folder` continue with this version of its job, with `partitions` tasks of each level.
+
+    What no deploy can follow is refused before anything changes.
+    """
+    began = time.monotonic()
+    if not folder.is_dir():
+        raise _nothing(f"{folder} is not a folder", "set checkpoint= to the checkpoint of an earlier version of the job")
+    checkpoint = Checkpoint(folder)
+    with closing(checkpoint):
+        try:
+            if checkpoint.migrated is not None:
+                raise migrated(checkpoint.folder, checkpoint.migrated)
+            stored = checkpoint.stored
+            if stored is None or not checkpoint.begun:
+                raise _nothing(f"no run has been started in {folder}", "run the job with this checkpoint")
+            return _Deploy(job, checkpoint, stored, partitions or stored.partitions).run(began, dry_run=dry_run)
+        except HeadraceError as problem:
+            if checkpoint.stored is not None:
+                DisplayNames.of(Plan.from_json(checkpoint.stored.plan)).error(problem)
+            raise
+
+
+def _nothing(what: str, cure: str) -> HeadraceError:
+    return HeadraceError("NOTHING_TO_DEPLOY", f"{what}, so there is nothing to deploy to", hint=cure)
+
+
+class _Deploy:
+    """A deploy to an open checkpoint."""
+
+    def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int) -> None:
+        self.job = with_frozen_schemas(job, stored)
+        self.checkpoint, self.stored, self.partitions = checkpoint, stored, partitions
+        refuse_other_job(self.job, stored, checkpoint.folder)
+        self.relocation = relocate(stored.identity, self.job.shapes)
+        self.rewrites = rewrites_of(self.relocation)
+        epochs = {query.name: checkpoint.history(query.name).logged("commits") for query in stored.identity.queries}
+        self.origins = {
+            query.name: Origin(query, checkpoint.query(query.name), epochs[query.name], stored.partitions)
+            for query in stored.identity.queries
+            if epochs[query.name] >= 0
+        }
+
+    def run(self, began: float, *, dry_run: bool) -> Deployment:
+        """Check everything, then do it unless it is a dry run."""
+        notices = self._refuse()
+        judged = verdicts(self.stored.identity, self.relocation, self.rewrites, self.stored.partitions, self.partitions)
+        counts: Counts = {} if dry_run else self._switched()
+        return Deployment(
+            self.job.plan.job,
+            self.checkpoint.folder,
+            self._shown(judged, counts),
+            self.partitions,
+            self.stored.partitions,
+            dry_run,
+            time.monotonic() - began,
+            tuple(map(self.job.shown.text, notices)),
+        )
+
+    def _shown(self, judged: tuple[Verdict, ...], counts: Counts) -> tuple[Verdict, ...]:
+        return counted(judged, counts, self.job.shown)
+
+    def _refuse(self) -> tuple[str, ...]:
+        """Raise what keeps this version from continuing. Returns the notices of a start."""
+        provide(self.job)
+        names, identity = self.relocation.names, self.relocation.identity
+        outlets = {
+            name: outlets_of(self.job, query, identity.query(name), self.checkpoint.dead_letters(name))
+            for query, name in each(self.job, names)
+        }
+        self._refuse_placed(outlets)
+        marks = {
+            one.name: (place_of(one.sink), self._mark(one, name))
+            for name, sinks in outlets.items()
+            for one in sinks
+            if one.name != DEAD_LETTERS
+        }
+        self._refuse_other_history(marks)
+        totals = {
+            name: divided(one.before, {origin: self.checkpoint.record(origin).totals for origin in one.origins}, self.relocation.gone)
+            for name, one in ((one.identity.name, one) for one in self.relocation.queries.values())
+            if one.before is not None
+        }
+        before = replace(self.stored, identity=self.relocation.before)
+        notices = refuse_mixed_results(self.job, before, identity, names, totals, lambda sink: marks[sink][1])
+        check_computed(self.job, [identity.query(name) for name in names.values()])
+        return notices
+
+    def _mark(self, one: Outlet, query: str) -> Mark | None:
+        with at(one.node):
+            return one.sink.mark(one.context(self.job, self.checkpoint, query))
+
+    def _refuse_placed(self, outlets: Mapping[str, list[Outlet]]) -> None:
+        """Refuse another number of tasks for sinks that commit task by task."""
+        placed = [one.name for sinks in outlets.values() for one in sinks if one.sink.traits.placed]
+        if placed and self.partitions != self.stored.partitions:
+            raise HeadraceError(
+                "PARTITIONS_CHANGED",
+                f"{', '.join(placed)} commits task by task, so the checkpoint has to keep its {self.stored.partitions} partitions",
+                hint=f"write partitions={self.stored.partitions} or leave it out",
+            )
+
+    def _refuse_other_history(self, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
+        """Refuse a checkpoint that is damaged or not of one history with its sinks, and one that was interrupted in an epoch."""
+        for query in self.stored.identity.queries:
+            folder = self.checkpoint.query(query.name)
+            for damage in needed(folder):
+                raise damage.error()
+            history, totals = self.checkpoint.history(query.name), self.checkpoint.record(query.name).totals
+            sinks = {entry.shape.name for entry in query.entries}
+            agree(self.checkpoint.folder, folder, history, totals, {name: mark for name, mark in marks.items() if name in sinks})
+            epoch = self.checkpoint.unfinished(query.name)
+            if epoch is not None:
+                raise HeadraceError(
+                    "EPOCH_UNFINISHED",
+                    f"epoch {epoch} of the query {query.name} was interrupted",
+                    hint="nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then deploy",
+                )
+
+    def _switched(self) -> Counts:
+        """Make the parts of the new version, and switch to it."""
+        place = switch.prepare(self.checkpoint.folder)
+        log = self.checkpoint.errors
+        try:
+            counts: dict[str, Mapping[str, int]] = {}
+            for one in self.relocation.queries.values():
+                if self._is_composed(one):
+                    counts |= self._composed(one, place, log)
+            with calls("deploy", DEPLOY_CALL):
+                atomic.replace(place / "job.json", text_of(self._stored().to_json(), indent=1))
+                switch.commit(self.checkpoint.folder, self._gone())
+            return counts
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in reason
+            where = self.checkpoint.folder
+            raise (full(f"{where} cannot be written: {reason}") if no_room else unusable(where, reason)) from None
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _is_composed(self, one: Relocated) -> bool:
+        """Return whether the folder of a query is written anew."""
+        changed = any(rewrite.change for rewrite in self.rewrites.get(one.identity.name, ()))
+        return any(name in self.origins for name in one.origins) and (one.moved or changed or self.partitions != self.stored.partitions)
+
+    def _composed(self, one: Relocated, place: Path, log: Path) -> Counts:
+        return compose(
+            one,
+            [self.origins[name] for name in one.origins if name in self.origins],
+            self.checkpoint,
+            place,
+            plan=self.job.plan.fingerprint,
+            gone=self.relocation.gone,
+            timed={name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT},
+            partitions=self.partitions,
+            settings=self.job.settings,
+            changes=[rewrite.change for rewrite in self.rewrites.get(one.identity.name, ()) if rewrite.change],
+            log=log,
+        )
+
+    def _gone(self) -> list[str]:
+        """Return the queries whose folders go: other queries continue them, or they never got to the end of an epoch."""
+        never = [name for one in self.relocation.queries.values() if one.moved for name in one.origins if name not in self.origins]
+        return [*self.relocation.gone, *never]
+
+    def _stored(self) -> Stored:
+        composed = {one.identity.name for one in self.relocation.queries.values() if self._is_composed(one)}
+        adopted = {name: epoch for name, epoch in self.stored.adopted.items() if name not in composed}
+        identity = self.relocation.identity
+        return Stored(self.stored.id, self.job.plan.job, self.job.plan.to_json(), self.job.settings, self.partitions, identity, adopted)

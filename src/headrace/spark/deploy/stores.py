@@ -1,0 +1,104 @@
+"""The call into the kernel that writes the stores of a query from the state of stored queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.durable.sums import unreadable
+from headrace.errors import HeadraceError
+from headrace.jvm.frames import java_session
+from headrace.jvm.session import jvm, session
+from headrace.spark.compile.identity import QueryIdentity
+from headrace.spark.deploy.parts import ChangeText, DeploymentText, OriginText, StoreText, TakenText
+from headrace.spark.run.failures import of_java
+
+Counts = Mapping[str, Mapping[str, int]]
+"""The size of the state by operator: keys, entries, held rows, bytes."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A stored query as of its last committed epoch: its identity, its folder, that epoch, and the number of partitions of its state."""
+
+    query: QueryIdentity
+    folder: Path
+    epoch: int
+    partitions: int
+
+    @property
+    def watermark(self) -> int:
+        """Return the watermark after the epoch, in milliseconds."""
+        file = self.folder / "commits" / str(self.epoch)
+        try:
+            return int(json.loads(file.read_text(encoding="utf-8").splitlines()[1])["nextBatchWatermarkMs"])
+        except (OSError, ValueError, LookupError, TypeError) as problem:
+            raise unreadable(file, f"it is not a commit of Spark ({type(problem).__name__})") from None
+
+
+def write_stores(
+    query: QueryIdentity,
+    origins: Sequence[Origin],
+    to: Path,
+    *,
+    epoch: int,
+    watermark: int,
+    partitions: int,
+    settings: Mapping[str, str],
+    changes: Iterable[ChangeText],
+    log: Path,
+) -> Counts:
+    """Write the state of a query's operators to its folder `to`, which has the offsets of the epoch, and commit the epoch there.
+
+    The state of an operator is taken from the stored query that has it. `log` gets the Java trace of a failure.
+    """
+    here = {entry.op for entry in query.entries if entry.shape.keeps and not entry.retired}
+    request = DeploymentText(
+        from_=tuple(_origin(origin, here) for origin in origins),
+        to=str(to),
+        epoch=epoch,
+        watermark=watermark,
+        partitions=partitions,
+        clock=query.clock,
+        settings=dict(settings),
+        levels=tuple(StoreText(operators=_operators(query, level)) for level in range(1, query.levels + 1)),
+        changes=tuple(changes),
+    )
+    names = {entry.op: entry.shape.name for entry in query.entries}
+    counted = json.loads(_kernel(json.dumps(request.to_json()), log))
+    return {names[one["op"]]: {kind: n for kind, n in one.items() if kind != "op"} for one in counted}
+
+
+def _origin(origin: Origin, here: set[int]) -> OriginText:
+    taken = [entry for entry in origin.query.entries if entry.shape.keeps and not entry.retired and entry.op in here]
+    return OriginText(
+        folder=str(origin.folder),
+        epoch=origin.epoch,
+        partitions=origin.partitions,
+        operators=tuple(TakenText(op=entry.op, level=entry.shape.level) for entry in taken),
+    )
+
+
+def _operators(query: QueryIdentity, level: int) -> tuple[int, ...]:
+    return tuple(entry.op for entry in query.entries if entry.shape.keeps and not entry.retired and entry.shape.level == level)
+
+
+def _kernel(request: str, log: Path) -> str:
+    spark = session()
+    try:
+        answer: str = jvm(spark).headrace.deploy.Deploy.run(java_session(spark), request)
+        return answer
+    except Exception as problem:
+        error = of_java(problem, log)
+        if error is None:
+            raise
+        if error.code == "RUN_FAILED":
+            hint = f"nothing was changed. The Java stack trace is in {log}"
+            raise HeadraceError(error.code, error.message, hint=hint) from None
+        if str(log) not in (error.hint or ""):
+            with suppress(OSError):
+                log.unlink()
+        raise error from None
