@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace.client.show import show
     from headrace.durable.manifest import committed_files
+    from headrace.engine.building import job
     from headrace.engine.collect import collect
     from headrace.engine.committed import committed_paths
-    from headrace.engine.job import Job, job
+    from headrace.engine.job import Job
     from headrace.engine.letters import Letters, letters
     from headrace.engine.state import State, state
     from headrace.engine.table import Table
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     )
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
+    from headrace.spark.checkpoint.savepoints import Savepoint
     from headrace.spark.deploy.deployment import Deployment, Verdict
     from headrace.spark.deploy.rewind import Rewinding
     from headrace.spark.run.run import Run
@@ -85,7 +87,8 @@ _PUBLIC = {
         "headrace.client.show": "show",
         "headrace.engine.collect": "collect",
         "headrace.engine.committed": "committed_paths",
-        "headrace.engine.job": "Job job",
+        "headrace.engine.building": "job",
+        "headrace.engine.job": "Job",
         "headrace.engine.letters": "Letters letters",
         "headrace.engine.state": "State state",
         "headrace.engine.table": "Table",
@@ -108,6 +111,7 @@ _PUBLIC = {
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.deploy.rewind": "Rewinding",
         "headrace.spark.run.run": "Run",
+        "headrace.spark.checkpoint.savepoints": "Savepoint",
         "headrace.spark.deploy.deployment": "Deployment Verdict",
         "headrace.spark.run.summary": "Summary",
         "headrace.sql.query": "from_dataframe sql",
@@ -140,6 +144,7 @@ __all__ = [
     "Row",
     "Run",
     "RunError",
+    "Savepoint",
     "SchemaError",
     "Sink",
     "State",

@@ -14,7 +14,7 @@ from headrace import spec
 from headrace.durable import named
 from headrace.engine import Job
 from headrace.engine import job as job_of
-from headrace.engine.job import of_script
+from headrace.engine.building import of_script
 from headrace.engine.loading import loading
 from headrace.errors import HeadraceError, Site, standing
 from headrace.masking import masked_problem

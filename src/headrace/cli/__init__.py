@@ -23,9 +23,12 @@ from headrace.cli import (
     rescale,
     rewind,
     run,
+    savepoint,
     schema,
     sql,
     state,
+    status,
+    stop,
 )
 from headrace.cli.options import in_options
 from headrace.cli.parser import Parser
@@ -33,7 +36,7 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, deploy, rescale, rewind),
+    *(run, sql, explain, plan, schema, state, letters, savepoint, deploy, rescale, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 from headrace.client.order import ordered
 from headrace.client.output import Output
 from headrace.engine import Job, collect
-from headrace.engine.job import of_script
+from headrace.engine.building import of_script
 from headrace.engine.live import endless
 from headrace.errors import standing
 from headrace.ops.stream import Stream

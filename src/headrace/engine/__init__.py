@@ -1,13 +1,30 @@
 """The engine: jobs and their runs."""
 
+from headrace.engine.building import job
 from headrace.engine.collect import collect
-from headrace.engine.job import Job, job
+from headrace.engine.job import Job
 from headrace.engine.letters import Letters, letters
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
+from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.deploy.deployment import Deployment, Verdict
 from headrace.spark.deploy.rewind import Rewinding
 from headrace.spark.run.run import Run
 from headrace.spark.run.summary import Summary
 
-__all__ = ["Deployment", "Job", "Letters", "Rewinding", "Run", "State", "Summary", "Table", "Verdict", "collect", "job", "letters", "state"]
+__all__ = [
+    "Deployment",
+    "Job",
+    "Letters",
+    "Rewinding",
+    "Run",
+    "Savepoint",
+    "State",
+    "Summary",
+    "Table",
+    "Verdict",
+    "collect",
+    "job",
+    "letters",
+    "state",
+]

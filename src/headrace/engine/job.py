@@ -11,26 +11,25 @@ from pathlib import Path
 
 from headrace.analysis.guarantee import EXACTLY
 from headrace.engine.loading import refuse_while_loading
+from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError, here
 from headrace.interrupts import interruptible, interruption
 from headrace.jvm.session import session
-from headrace.ops.write import Sink
 from headrace.plan import DisplayNames, Explanation, Plan, displayed, explain, facts
-from headrace.plan.meaning import meaning, meant
-from headrace.plan.naming import valid_name
+from headrace.schema.duration import milliseconds
 from headrace.settings import Settings, settings
+from headrace.spark.checkpoint.savepoints import Savepoint, prune, savepoints
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.deploy.deploy import deploy
 from headrace.spark.deploy.deployment import Deployment
 from headrace.spark.deploy.rewind import Rewinding, rewind
+from headrace.spark.run.commands import take_savepoint
 from headrace.spark.run.progress import Display, Progress
-from headrace.spark.run.ready import suit
 from headrace.spark.run.run import Run
 from headrace.spark.run.signals import Signals
 from headrace.spark.run.start import start
 from headrace.spark.run.summary import Summary
 from headrace.spelling import suggestion
-from headrace.sql.catalogue import Catalogue
 
 Show = bool | Callable[[Progress], object] | None
 
@@ -280,6 +279,60 @@ class Job:
         with displayed(self.plan):
             return deploy(self._compiled(), chosen.checkpoint, partitions=chosen.partitions, dry_run=dry_run)
 
+    def savepoint(self, name: str, *, checkpoint: str | os.PathLike[str] | None = None, pinned: bool = False) -> Savepoint:
+        """Makes a savepoint, as `headrace savepoint create` does: a complete copy of the checkpoint as of a moment between two epochs.
+
+        If a process runs the job, that process makes it and goes on.
+
+        Args:
+            name: The name of the savepoint: begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`.
+            checkpoint: The checkpoint. Default: as for `run`.
+            pinned: Keeps it in `prune_savepoints`.
+
+        Raises:
+            CheckpointError: `SAVEPOINT_EXISTS` if there is a savepoint of that name; `NOT_A_CHECKPOINT`.
+            PlanError: `BAD_NAME` for an invalid name.
+        """
+        refuse_while_loading(f"the job {self.name}")
+        _refuse_others(pinned=pinned)
+        folder = self.checkpoint(checkpoint)
+        stored_job(folder)
+        return take_savepoint(folder, name, pinned=pinned)
+
+    def savepoints(self, *, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Savepoint, ...]:
+        """Returns the savepoints of the job, the oldest first.
+
+        Args:
+            checkpoint: The checkpoint. Default: as for `run`.
+
+        Raises:
+            CheckpointError: `CHECKPOINT_UNREADABLE` if a savepoint is damaged.
+        """
+        return savepoints(self.checkpoint(checkpoint))
+
+    def prune_savepoints(
+        self,
+        *,
+        keep: int | None = None,
+        older_than: str | timedelta | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+    ) -> tuple[Savepoint, ...]:
+        """Deletes savepoints that are not pinned, and returns them.
+
+        Args:
+            keep: Keeps the newest ones, this many.
+            older_than: Deletes those that are older than this duration, such as `"30 days"`.
+            checkpoint: The checkpoint. Default: as for `run`.
+
+        Raises:
+            ConfigError: `BAD_SETTING` if neither `keep` nor `older_than` is there, or `keep` is not a number.
+            SchemaError: `BAD_DURATION` if `older_than` is not a duration.
+        """
+        if (keep is None and older_than is None) or not (keep is None or (type(keep) is int and keep >= 0)):
+            raise HeadraceError("BAD_SETTING", f"keep cannot be {keep!r}", hint='write keep=5, older_than="30 days" or both', site=here())
+        age = None if older_than is None else timedelta(milliseconds=milliseconds(older_than, "older_than"))
+        return prune(self.checkpoint(checkpoint), keep=keep, older_than=age)
+
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
         """Brings the sinks back to the last epoch of a checkpoint that was restored from a backup, as `headrace rewind` does.
 
@@ -346,56 +399,6 @@ def _is_script() -> bool:
     """Return whether `run` was called by the script that Python was started with, not by a notebook, a test or a command."""
     caller = sys._getframe(2).f_globals
     return caller.get("__name__") == "__main__" and "__file__" in caller
-
-
-def of_script(name: str, catalogue: Catalogue) -> Job:
-    """Return the job of a script. `name` is that of its file, for a script that names no job."""
-    script = dict(catalogue.settings)
-    with meant(catalogue.meaning):
-        called, sinks = script.pop("job", name), catalogue.sinks()
-        if not sinks:
-            hint = "create a sink and insert into it: CREATE SINK out WITH (connector = 'console'); INSERT INTO out SELECT ..."
-            raise HeadraceError("NO_SINKS", f"the job {called} writes nothing", hint=hint, site=here())
-        built = job(called, *sinks)
-    return Job(built.plan, script, built._spark)
-
-
-def job(name: str, *sinks: Sink) -> Job:
-    """Builds a job: sinks and everything upstream of them, under one name.
-
-    Spark resolves all types here, which starts the session.
-
-    Args:
-        name: Begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`; at most 200 bytes. It names the checkpoint.
-        *sinks: One sink or more: `stream.write.files(...)`.
-
-    Raises:
-        PlanError: `NO_SINKS` without sinks, or for an argument that is not a sink; `BAD_NAME` for an invalid name; `NAME_CLASH` for two
-            nodes with the same name; `UNKNOWN_FUNCTION`, `BAD_EXPRESSION`, `WRONG_TYPE`, `NOT_REPEATABLE` and others for a plan that
-            Spark or headrace refuses.
-        ProgramError: `BAD_AGGREGATE` if the expression of an `hr.Aggregate` is not made of aggregate functions.
-        ConfigError: As for `hr.session`.
-
-    Examples:
-        >>> import headrace as hr
-        >>> charges = hr.read.memory([("a", 1)], "card string, amount int", name="charges")
-        >>> hr.job("copy", charges.write.memory())
-        <Job copy: charges.memory>
-    """
-    if not sinks:
-        hint = 'pass at least one: hr.job("name", stream.write.files(...))'
-        what = f"the job {name} has no sinks" if isinstance(name, str) else f"hr.job expects a name before its sinks, got {name!r}"
-        raise HeadraceError("NO_SINKS", what, hint=hint, site=here())
-    hint = "write the stream to a sink: stream.write.files(...)"
-    for sink in sinks:
-        if not isinstance(sink, Sink):
-            raise HeadraceError("NO_SINKS", f"the job {name} expects sinks, got {sink!r}", hint=hint, site=here())
-    with interruptible():
-        ends = [sink._use() for sink in sinks]
-        plan = Plan.of(valid_name(name), ends, meaning())
-        compiled = compile(plan)
-        suit(compiled)
-    return Job(plan, compiled=compiled)
 
 
 def _alive(new: Plan, old: Plan, moved: set[str]) -> Plan:

@@ -40,6 +40,15 @@ final class Run private[headrace] (
   /** Moves sources forward in time: `{"charges": micros}`. */
   def publish(times: String): Unit = Control.publish(control, times)
 
+  /** Makes the query wait before its next epoch, until `release`. */
+  def hold(): Unit = Control.hold(control)
+
+  /** Whether a query that is on hold has no epoch in flight: it waits at the gate, sleeps until its next trigger, or has ended. */
+  def isHeld: Boolean = !query.isActive || Control.held(control, 1L) || !query.status.isTriggerActive
+
+  /** Undoes `hold`, unless the query is to stop. */
+  def release(): Unit = if (!stopping.get) Control.release(control)
+
   /** Makes the query stop between two epochs, and returns at once. */
   def requestStop(): Unit =
     if (stopping.compareAndSet(false, true)) {

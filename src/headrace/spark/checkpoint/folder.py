@@ -14,6 +14,7 @@ clearing       the folder and the outputs are being emptied, to start over
 sealing        the flush at the end of bounded input has begun, so the watermark may be at the end of time
 sealed         that flush is done
 migrated       the checkpoint in which the job continues (`headrace state migrate`)
+savepoints/NAME  copies of the checkpoint, which a fresh start keeps
 next, switch   the parts of a new version that is being deployed
 lock.TERM      the process that works here now; TERM counts the starts
 """
@@ -43,6 +44,7 @@ from headrace.spark.compile.identity import Identity
 FORMAT = 3
 """Format 1 has no identities of epochs; format 2 has no hash of the steps of the rows of sinks and operators (`origin`)."""
 MIGRATED = "migrated"
+SAVEPOINTS = "savepoints"
 _CLEARING = "clearing"
 
 
@@ -164,9 +166,9 @@ class Checkpoint:
         return any(any(self.folder.glob(trace)) for trace in ("queries/*/offsets", "epochs/*/*.json", "record/*.json"))
 
     def empty(self) -> None:
-        """Remove everything but the lock, if a clearing has begun."""
+        """Remove everything but the lock and the savepoints, if a clearing has begun."""
         for path in self.folder.iterdir() if self.clearing else ():
-            if not is_lock(path.name) and path.name != _CLEARING:
+            if not is_lock(path.name) and path.name not in (_CLEARING, SAVEPOINTS):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def end_clearing(self) -> None:
@@ -263,7 +265,7 @@ def _must_be_ours(folder: Path) -> None:
     """Refuse a folder with other contents as a checkpoint: fresh=True would remove them."""
     # a first start may have been killed while it wrote its job.json or its lock
     names = {path.name for path in folder.iterdir() if not path.name.startswith((".job.json.", ".lock.")) and not is_lock(path.name)}
-    if names - {_CLEARING} and not names & {"job.json", _CLEARING}:
+    if names - {_CLEARING, SAVEPOINTS} and not names & {"job.json", _CLEARING}:
         raise HeadraceError(
             "NOT_A_CHECKPOINT",
             f"{folder} is not a checkpoint: it is not empty and has no job.json",

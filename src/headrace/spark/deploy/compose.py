@@ -95,7 +95,7 @@ def _watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collectio
     if len(marks) > 1:
         raise HeadraceError(
             "STATE_CHANGED",
-            f"the queries {' and '.join(origin.query.name for origin in using)} become one, and their operators are at different watermarks",
+            f"the queries {' and '.join(origin.query.name for origin in using)} become one, and are at different watermarks",
             hint="run the earlier version until both are at the same time; or let no view read sources of both",
         )
     return min(marks or {origin.watermark for origin in origins})

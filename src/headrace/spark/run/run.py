@@ -12,6 +12,8 @@ from headrace.errors import HeadraceError
 from headrace.jvm.session import log_file
 from headrace.plan import DisplayNames
 from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.savepoints import Savepoint
+from headrace.spark.run.commands import Commands, take_savepoint
 from headrace.spark.run.counts import counted
 from headrace.spark.run.failures import failure, gone, of_java, onward
 from headrace.spark.run.progress import Display, Progress, progress_of
@@ -81,6 +83,7 @@ class Run:
         self._now = threading.Event()
         self._ending = False
         self._over = threading.Event()
+        self._commands = Commands(checkpoint.folder, queries, lambda: self._request(now=False), self._described)
         self._thread = threading.Thread(target=self._drive, name=f"headrace {job}", daemon=True)
         self._thread.start()
 
@@ -200,6 +203,22 @@ class Run:
         prove(summary.inputs)
         return summary
 
+    def savepoint(self, name: str, *, pinned: bool = False) -> Savepoint:
+        """Makes a savepoint between two epochs; the job goes on after it.
+
+        Args:
+            name: The name of the savepoint: begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`.
+            pinned: Keeps it in `Job.prune_savepoints`.
+
+        Raises:
+            CheckpointError: `SAVEPOINT_EXISTS` if the checkpoint has a savepoint of that name.
+            PlanError: `BAD_NAME` for an invalid name.
+        """
+        return take_savepoint(self.checkpoint, name, pinned=pinned)
+
+    def _described(self) -> dict[str, Any]:
+        return {"status": self.status, **self.metrics}
+
     def _request(self, *, now: bool) -> None:
         with self._lock:
             if self._ending:
@@ -288,6 +307,7 @@ class Run:
 
     def _idle(self) -> None:
         self._checkpoint.lease.check()
+        self._commands.step()
         for query in self._queries:
             query.advance_idle(self._started)
 
@@ -299,6 +319,7 @@ class Run:
             self._ending = True
             stopped = self._ask.is_set()
         try:
+            self._commands.end()
             for query in self._queries:
                 query.handle.stop()
             failed = self._failed()

@@ -1,0 +1,204 @@
+"""Savepoints: copies of a checkpoint as of a moment between two epochs, each complete by itself.
+
+savepoints/NAME/savepoint.json    what it is of: job, epochs, versions
+savepoints/NAME/...               job.json, queries, epochs and everything else of a checkpoint
+
+Files that are written once are hard links, so the time of a savepoint depends on their number, not on their size. Where the file system has
+no links they are copied. Nothing in a savepoint changes later, and no run continues in it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from headrace.durable import atomic, private
+from headrace.durable.sums import read, text_of, unreadable
+from headrace.errors import HeadraceError
+from headrace.plan import Plan
+from headrace.plan.codec import typed
+from headrace.plan.naming import valid_name
+from headrace.spark.checkpoint.folder import SAVEPOINTS, Stored, query_folder, stored_in
+from headrace.spark.checkpoint.lease import is_lock
+from headrace.spark.checkpoint.switch import NEXT, SWITCH
+from headrace.spelling import suggestion
+
+FORMAT = 1
+_FILE = "savepoint.json"
+_LEFT_OUT = {SAVEPOINTS, NEXT, SWITCH, "errors.log", "commands"}
+_APPENDED = (".jsonl",)
+"""Files to which lines are added: a link would see those that come later."""
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """A savepoint of a job, as `Job.savepoints` lists it. It prints as a line.
+
+    * `name`, `folder`: its name, and the folder with its files.
+    * `job`, `at`: the name of the job, and when it was made.
+    * `epochs`: the last epoch of each streaming query.
+    * `plan`: the fingerprint of the job's plan.
+    * `headrace`, `spark`: the versions that wrote it.
+    * `pinned`: whether `prune` keeps it.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
+        >>> job = hr.job("spent", charges.group_by("card").agg(spent="sum(amount)").write.memory(name="per_card"))
+        >>> _ = job.run(progress=False)
+        >>> print(job.savepoint("before-black-friday"))
+        before-black-friday: spent after epoch 0, made ... with headrace ... and Spark ...
+        >>> [one.name for one in job.savepoints()]
+        ['before-black-friday']
+    """
+
+    name: str
+    folder: Path
+    job: str
+    at: datetime
+    epochs: Mapping[str, int]
+    plan: str
+    headrace: str
+    spark: str
+    pinned: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the savepoint as data that `json.dumps` takes."""
+        return {**vars(self), "folder": str(self.folder), "at": self.at.isoformat(), "epochs": dict(self.epochs)}
+
+    def __str__(self) -> str:
+        epochs = ", ".join(f"{epoch}" if len(self.epochs) == 1 else f"{epoch} of {query}" for query, epoch in self.epochs.items())
+        after = f" after epoch {epochs}" if epochs else " before its first epoch"
+        pinned = ", pinned" if self.pinned else ""
+        made = f"made {self.at:%Y-%m-%d %H:%M:%S} UTC with headrace {self.headrace} and Spark {self.spark}"
+        return f"{self.name}: {self.job}{after}, {made}{pinned}"
+
+
+def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") -> Savepoint:
+    """Make a savepoint of the checkpoint in `folder`, whose queries are all between two epochs; the same `command` makes it once."""
+    place = folder / SAVEPOINTS / valid_name(name)
+    if place.exists():
+        if command and (read(place / _FILE) or {}).get("command") == command:
+            return _read(place)
+        raise HeadraceError(
+            "SAVEPOINT_EXISTS", f"{folder} has a savepoint {name} already", hint="choose another name, or delete that savepoint first"
+        )
+    stored = stored_in(folder)
+    if stored is None:
+        raise unreadable(folder / "job.json", "it is gone")
+    fresh = place.with_name(f".{name}.unfinished")
+    shutil.rmtree(fresh, ignore_errors=True)
+    private.folder(folder / SAVEPOINTS)
+    _copy(folder, fresh)
+    savepoint = Savepoint(
+        name,
+        place,
+        stored.job,
+        datetime.now(UTC).replace(microsecond=0),
+        _epochs(folder, stored),
+        Plan.from_json(stored.plan).fingerprint,
+        _version("headrace"),
+        _version("pyspark"),
+        pinned,
+    )
+    about = {key: value for key, value in savepoint.to_json().items() if key not in ("name", "folder")}
+    atomic.replace(fresh / _FILE, text_of({"format": FORMAT, **about, "command": command}))
+    fresh.rename(place)
+    return savepoint
+
+
+def savepoints(folder: Path) -> tuple[Savepoint, ...]:
+    """Return the savepoints of a checkpoint, the oldest first."""
+    place = folder / SAVEPOINTS
+    names = [path.name for path in place.iterdir() if not path.name.startswith(".")] if place.is_dir() else []
+    return tuple(sorted((_read(place / name) for name in names), key=lambda one: (one.at, one.name)))
+
+
+def savepoint(folder: Path, name: str) -> Savepoint:
+    """Return a savepoint by its name."""
+    place = folder / SAVEPOINTS / name
+    if not (place / _FILE).is_file():
+        known = [one.name for one in savepoints(folder)]
+        hint = suggestion(name, known, f"it has: {', '.join(known)}" if known else "it has none")
+        raise HeadraceError("UNKNOWN_SAVEPOINT", f"{folder} has no savepoint {name}", hint=hint)
+    return _read(place)
+
+
+def delete(folder: Path, name: str) -> Savepoint:
+    """Delete a savepoint."""
+    gone = savepoint(folder, name)
+    aside = gone.folder.with_name(f".{name}.deleted")
+    gone.folder.rename(aside)
+    shutil.rmtree(aside)
+    return gone
+
+
+def prune(folder: Path, *, keep: int | None, older_than: timedelta | None) -> tuple[Savepoint, ...]:
+    """Delete savepoints that are not pinned: all but the newest `keep`, and those that are older; returns them."""
+    free = [one for one in savepoints(folder) if not one.pinned]
+    by_number = free[: len(free) - keep] if keep is not None else []
+    by_age = [one for one in free if older_than is not None and datetime.now(UTC) - one.at > older_than]
+    return tuple(delete(folder, one.name) for one in free if one in by_number or one in by_age)
+
+
+def _read(place: Path) -> Savepoint:
+    file = place / _FILE
+    value = read(file)
+    try:
+        if value is None or value["format"] != FORMAT:
+            raise ValueError("format")
+        texts = {field: typed(value[field], str) for field in ("job", "plan", "headrace", "spark")}
+        epochs = {str(query): typed(epoch, int) for query, epoch in value["epochs"].items()}
+        at = datetime.fromisoformat(value["at"])
+        return Savepoint(place.name, place, at=at, epochs=epochs, pinned=typed(value["pinned"], bool), **texts)
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise unreadable(file, f"it is not a savepoint of this version ({type(problem).__name__}: {problem})") from None
+
+
+def _epochs(folder: Path, stored: Stored) -> dict[str, int]:
+    ended = {query.name: query_folder(folder, query.name) / "commits" for query in stored.identity.queries}
+    last = {name: max((int(file.name) for file in log.glob("*") if file.name.isdigit()), default=-1) for name, log in ended.items()}
+    return {name: epoch for name, epoch in last.items() if epoch >= 0}
+
+
+def _copy(folder: Path, to: Path) -> None:
+    """Copy a checkpoint. Files may go meanwhile: Spark's own clean-up removes what nobody needs."""
+    private.folder(to)
+    for name in os.listdir(folder):
+        path = folder / name
+        if is_lock(name) or name in _LEFT_OUT or name.startswith("."):
+            continue
+        if path.is_dir():
+            for parent, folders, files in os.walk(path):
+                here = to / Path(parent).relative_to(folder)
+                here.mkdir(exist_ok=True)
+                folders[:] = [one for one in folders if one != "staging"]
+                for file in files:
+                    _link(Path(parent, file), here / file)
+        else:
+            _link(path, to / name)
+
+
+def _link(source: Path, to: Path) -> None:
+    try:
+        if source.name.endswith(_APPENDED):
+            shutil.copy2(source, to)
+        else:
+            os.link(source, to)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        shutil.copy2(source, to)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,115 @@
+"""Commands to a running job, carried out between two of its epochs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import HeadraceError
+from headrace.plan.naming import valid_name
+from headrace.spark.checkpoint import channel, savepoints
+from headrace.spark.checkpoint.channel import Command
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.lease import held_by
+from headrace.spark.checkpoint.savepoints import Savepoint
+from headrace.spark.run.query import RunningQuery
+
+
+class Commands:
+    """The commands of a run. `step` is called again and again; it never waits for an epoch.
+
+    `stop` requests the end of the run; `status` describes it.
+    """
+
+    def __init__(
+        self, folder: Path, queries: Sequence[RunningQuery], stop: Callable[[], None], status: Callable[[], Mapping[str, Any]]
+    ) -> None:
+        self._folder, self._queries, self._stop, self._status = folder, queries, stop, status
+        self._waiting: Command | None = None
+        """A command that has to be carried out between two epochs, while the queries are brought there."""
+        self._work: Mapping[str, Callable[[Command], Mapping[str, Any]]] = {
+            "savepoint": self._savepoint,
+            "stop": self._stopped,
+            "status": lambda command: self._status(),
+        }
+
+    def step(self) -> None:
+        """Take up the next command, or go on with one that waits for the end of an epoch."""
+        if self._waiting is None:
+            command = channel.pending(self._folder)
+            if command is None:
+                return
+            if command.what != "savepoint":
+                self._carry_out(command)
+                return
+            self._waiting = command
+            for query in self._queries:
+                query.handle.hold()
+        if all(query.handle.isHeld() for query in self._queries):
+            command, self._waiting = self._waiting, None
+            try:
+                self._carry_out(command)
+            finally:
+                self._release()
+
+    def end(self) -> None:
+        """Give up waiting: the run ends. The next process carries the command out."""
+        if self._waiting is not None:
+            self._waiting = None
+            self._release()
+
+    def _release(self) -> None:
+        for query in self._queries:
+            query.handle.release()
+
+    def _carry_out(self, command: Command) -> None:
+        try:
+            work = self._work.get(command.what)
+            if work is None:
+                raise HeadraceError("UNKNOWN_COMMAND", f"this version of headrace does not know the command {command.what}")
+            result = work(command)
+        except HeadraceError as error:
+            channel.answer(self._folder, command, None, error)
+        else:
+            channel.answer(self._folder, command, result)
+
+    def _savepoint(self, command: Command) -> Mapping[str, Any]:
+        began = time.monotonic()
+        arguments = command.arguments
+        taken = savepoints.take(self._folder, arguments["name"], pinned=arguments["pinned"], command=command.id)
+        return {**taken.to_json(), "pause_ms": round((time.monotonic() - began) * 1000)}
+
+    def _stopped(self, command: Command) -> Mapping[str, Any]:
+        self._stop()
+        return {}
+
+
+def take_savepoint(folder: Path, name: str, *, pinned: bool = False) -> Savepoint:
+    """Make a savepoint, by the process that works on the checkpoint if there is one."""
+    command = Command.make("savepoint", name=valid_name(name), pinned=pinned)
+
+    def offline(checkpoint: Checkpoint) -> Mapping[str, Any]:
+        return savepoints.take(checkpoint.folder, name, pinned=pinned, command=command.id).to_json()
+
+    ask(folder, command, offline)
+    return savepoints.savepoint(folder, name)
+
+
+def ask(folder: Path, command: Command, offline: Callable[[Checkpoint], Mapping[str, Any]] | None) -> Mapping[str, Any]:
+    """Have a command carried out: by the process that works on the checkpoint, else by this one. Returns its result."""
+    folder = folder.absolute()
+    if held_by(folder) is not None:
+        channel.send(folder, command)
+        result = channel.answered(folder, command, lambda: held_by(folder) is not None)
+        if result is not None:
+            return result
+        channel.withdraw(folder, command)
+    if offline is None:
+        raise HeadraceError("NOT_RUNNING", f"no process works on the checkpoint {folder}", hint="start the job, or name another checkpoint")
+    with closing(Checkpoint(folder)) as checkpoint:
+        result = offline(checkpoint)
+        channel.note(folder, command, result)
+        return result
