@@ -16,9 +16,8 @@ from headrace.errors import HeadraceError, here
 from headrace.interrupts import interruptible, interruption
 from headrace.jvm.session import session
 from headrace.plan import DisplayNames, Explanation, Plan, displayed, explain, facts
-from headrace.schema.duration import milliseconds
 from headrace.settings import Settings, settings
-from headrace.spark.checkpoint.savepoints import Savepoint, prune, savepoints
+from headrace.spark.checkpoint.savepoints import Savepoint, savepoints
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.deploy.deploy import deploy
 from headrace.spark.deploy.deployment import Deployment
@@ -287,7 +286,7 @@ class Job:
         Args:
             name: The name of the savepoint: begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`.
             checkpoint: The checkpoint. Default: as for `run`.
-            pinned: Keeps it in `prune_savepoints`.
+            pinned: `headrace savepoint prune` keeps it.
 
         Raises:
             CheckpointError: `SAVEPOINT_EXISTS` if there is a savepoint of that name; `NOT_A_CHECKPOINT`.
@@ -309,29 +308,6 @@ class Job:
             CheckpointError: `CHECKPOINT_UNREADABLE` if a savepoint is damaged.
         """
         return savepoints(self.checkpoint(checkpoint))
-
-    def prune_savepoints(
-        self,
-        *,
-        keep: int | None = None,
-        older_than: str | timedelta | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-    ) -> tuple[Savepoint, ...]:
-        """Deletes savepoints that are not pinned, and returns them.
-
-        Args:
-            keep: Keeps the newest ones, this many.
-            older_than: Deletes those that are older than this duration, such as `"30 days"`.
-            checkpoint: The checkpoint. Default: as for `run`.
-
-        Raises:
-            ConfigError: `BAD_SETTING` if neither `keep` nor `older_than` is there, or `keep` is not a number.
-            SchemaError: `BAD_DURATION` if `older_than` is not a duration.
-        """
-        if (keep is None and older_than is None) or not (keep is None or (type(keep) is int and keep >= 0)):
-            raise HeadraceError("BAD_SETTING", f"keep cannot be {keep!r}", hint='write keep=5, older_than="30 days" or both', site=here())
-        age = None if older_than is None else timedelta(milliseconds=milliseconds(older_than, "older_than"))
-        return prune(self.checkpoint(checkpoint), keep=keep, older_than=age)
 
     def rewind(self, *, checkpoint: str | os.PathLike[str] | None = None, dry_run: bool = True) -> Rewinding:
         """Brings the sinks back to the last epoch of a checkpoint that was restored from a backup, as `headrace rewind` does.

@@ -41,8 +41,10 @@ from headrace.spark.checkpoint.record import Record
 from headrace.spark.checkpoint.switch import finish
 from headrace.spark.compile.identity import Identity
 
-FORMAT = 3
-"""Format 1 has no identities of epochs; format 2 has no hash of the steps of the rows of sinks and operators (`origin`)."""
+FORMAT = 4
+"""Format 1 has no identities of epochs; format 2 has no hash of the steps of the rows of sinks and operators (`origin`); format 3 has no
+`home` of sinks that a deploy has moved.
+"""
 MIGRATED = "migrated"
 SAVEPOINTS = "savepoints"
 _CLEARING = "clearing"
@@ -82,7 +84,7 @@ def stored_in(folder: Path) -> Stored | None:
         return None
     try:
         refuse_unwritten(value)
-        if value["format"] not in (1, 2, FORMAT):
+        if value["format"] not in range(1, FORMAT + 1):
             raise HeadraceError(
                 "CHECKPOINT_FORMAT",
                 f"{path} has format {short(value['format'])}; this version of headrace reads formats 1 to {FORMAT}",

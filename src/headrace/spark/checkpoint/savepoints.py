@@ -45,7 +45,7 @@ class Savepoint:
     * `epochs`: the last epoch of each streaming query.
     * `plan`: the fingerprint of the job's plan.
     * `headrace`, `spark`: the versions that wrote it.
-    * `pinned`: whether `prune` keeps it.
+    * `pinned`: whether `headrace savepoint prune` keeps it.
 
     Examples:
         >>> import headrace as hr
@@ -76,8 +76,8 @@ class Savepoint:
         epochs = ", ".join(f"{epoch}" if len(self.epochs) == 1 else f"{epoch} of {query}" for query, epoch in self.epochs.items())
         after = f" after epoch {epochs}" if epochs else " before its first epoch"
         pinned = ", pinned" if self.pinned else ""
-        made = f"made {self.at:%Y-%m-%d %H:%M:%S} UTC with headrace {self.headrace} and Spark {self.spark}"
-        return f"{self.name}: {self.job}{after}, {made}{pinned}"
+        how = f"made {self.at:%Y-%m-%d %H:%M:%S} UTC with headrace {self.headrace} and Spark {self.spark}"
+        return f"{self.name}: {self.job}{after}, {how}{pinned}"
 
 
 def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") -> Savepoint:

@@ -8,6 +8,7 @@ Nothing of the checkpoint changes before the switch, and that is all or nothing 
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 import time
 from collections.abc import Mapping
@@ -22,10 +23,10 @@ from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
 from headrace.masking import leaving
 from headrace.ops.facts.carried import EVENT
-from headrace.plan import DisplayNames, Plan
 from headrace.points import DEPLOY_CALL, calls
-from headrace.spark.checkpoint import switch
+from headrace.spark.checkpoint import channel, savepoints, switch
 from headrace.spark.checkpoint.agreement import agree
+from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.compare import refuse_other_job, with_frozen_schemas
 from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, unusable
@@ -40,7 +41,14 @@ from headrace.spark.deploy.deployment import Deployment, Verdict
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.deploy.verdicts import counted, rewrites_of, verdicts
 from headrace.spark.run.failures import full
+from headrace.spark.run.holders import held
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
+from headrace.spark.run.start import in_display_names
+
+
+_BEFORE = "before-deploy-"
+_KEPT = 3
+"""The number of savepoints of deploys that are kept."""
 
 
 @leaving()
@@ -62,8 +70,7 @@ def deploy(job: SparkJob, folder: Path, *, partitions: int | None = None, dry_ru
                 raise _nothing(f"no run has been started in {folder}", "run the job with this checkpoint")
             return _Deploy(job, checkpoint, stored, partitions or stored.partitions).run(began, dry_run=dry_run)
         except HeadraceError as problem:
-            if checkpoint.stored is not None:
-                DisplayNames.of(Plan.from_json(checkpoint.stored.plan)).error(problem)
+            in_display_names(problem, job, checkpoint)
             raise
 
 
@@ -92,7 +99,7 @@ class _Deploy:
         notices = self._refuse()
         judged = verdicts(self.stored.identity, self.relocation, self.rewrites, self.stored.partitions, self.partitions)
         counts: Counts = {} if dry_run else self._switched()
-        return Deployment(
+        deployment = Deployment(
             self.job.plan.job,
             self.checkpoint.folder,
             self._shown(judged, counts),
@@ -102,6 +109,9 @@ class _Deploy:
             time.monotonic() - began,
             tuple(map(self.job.shown.text, notices)),
         )
+        if not dry_run:
+            channel.note(self.checkpoint.folder, Command.make("deploy"), deployment.to_json())
+        return deployment
 
     def _shown(self, judged: tuple[Verdict, ...], counts: Counts) -> tuple[Verdict, ...]:
         return counted(judged, counts, self.job.shown)
@@ -147,7 +157,7 @@ class _Deploy:
             )
 
     def _refuse_other_history(self, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
-        """Refuse a checkpoint that is damaged or not of one history with its sinks, and one that was interrupted in an epoch."""
+        """Refuse a checkpoint that is damaged or not of one history with its sinks, and one with an interrupted epoch in a sink."""
         for query in self.stored.identity.queries:
             folder = self.checkpoint.query(query.name)
             for damage in needed(folder):
@@ -155,16 +165,17 @@ class _Deploy:
             history, totals = self.checkpoint.history(query.name), self.checkpoint.record(query.name).totals
             sinks = {entry.shape.name for entry in query.entries}
             agree(self.checkpoint.folder, folder, history, totals, {name: mark for name, mark in marks.items() if name in sinks})
-            epoch = self.checkpoint.unfinished(query.name)
-            if epoch is not None:
+            holding = held(self.job, self.checkpoint, self.stored, query.name)
+            if holding:
                 raise HeadraceError(
                     "EPOCH_UNFINISHED",
-                    f"epoch {epoch} of the query {query.name} was interrupted",
+                    f"{', '.join(holding)}: epoch {self.checkpoint.unfinished(query.name)} was interrupted, and may be there in part",
                     hint="nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then deploy",
                 )
 
     def _switched(self) -> Counts:
         """Make the parts of the new version, and switch to it."""
+        self._take_savepoint()
         place = switch.prepare(self.checkpoint.folder)
         log = self.checkpoint.errors
         try:
@@ -183,6 +194,15 @@ class _Deploy:
             raise (full(f"{where} cannot be written: {reason}") if no_room else unusable(where, reason)) from None
         finally:
             shutil.rmtree(place, ignore_errors=True)
+
+    def _take_savepoint(self) -> None:
+        """Keep the earlier version, and of those that earlier deploys have kept the newest ones."""
+        folder = self.checkpoint.folder
+        earlier = [one for one in savepoints.savepoints(folder) if re.fullmatch(rf"{_BEFORE}\d+", one.name)]
+        numbers = [int(one.name.removeprefix(_BEFORE)) for one in earlier]
+        savepoints.take(folder, f"{_BEFORE}{max(numbers, default=0) + 1}")
+        for number in sorted(numbers)[: 1 - _KEPT]:
+            savepoints.delete(folder, f"{_BEFORE}{number}")
 
     def _is_composed(self, one: Relocated) -> bool:
         """Return whether the folder of a query is written anew."""

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 
+from headrace import ports
 from headrace.errors import HeadraceError
 from headrace.ops.sink import options_of, restored_sink
 from headrace.schema import Struct
@@ -38,6 +40,23 @@ def holders(
         holding.update(str(sink.name) for sink in query.sinks if in_parts(sink))
         epochs |= {sink: epoch for sink in (*sinks, *sorted(holding - here.keys())) if sink in holding}
     return epochs
+
+
+def held(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str) -> tuple[str, ...]:
+    """Return the sinks of a stored query that hold its interrupted epoch or may hold a part of it, whatever the job does with them now."""
+    epoch = checkpoint.unfinished(query)
+    if epoch is None:
+        return ()
+    letters = Outlet(DEAD_LETTERS, _files(checkpoint.dead_letters(query)), Struct(()))
+    outlets = {one.name: one for one in _before(stored, query, {})}
+    here = {**outlets, DEAD_LETTERS: letters}
+    whole = checkpoint.record(query).totals.epoch >= epoch
+    holding = set(outlets) if whole else {one.name for one in _holding(job, checkpoint, stored, query, epoch, here)}
+    return tuple(sorted(holding | {name for name, one in outlets.items() if one.sink.traits.placed}))
+
+
+def _files(folder: Path) -> ports.Sink:
+    return ports.sink_class("files").from_options({"path": str(folder), "format": "json"})
 
 
 def _holding(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str, epoch: int, here: Mapping[str, Outlet]) -> Iterator[Outlet]:

@@ -208,7 +208,7 @@ class Run:
 
         Args:
             name: The name of the savepoint: begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`.
-            pinned: Keeps it in `Job.prune_savepoints`.
+            pinned: `headrace savepoint prune` keeps it.
 
         Raises:
             CheckpointError: `SAVEPOINT_EXISTS` if the checkpoint has a savepoint of that name.

@@ -133,7 +133,7 @@ def begin(
         letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
         return Started(checkpoint, running, opened.close, notices=state.notices, letters_before=refused + letters)
     except BaseException as problem:
-        _displayed(problem, job, checkpoint)
+        in_display_names(problem, job, checkpoint)
         for one in running:
             opened.callback(one.handle.stop)
         with suppress(Exception):  # the reason for the refusal matters more
@@ -155,7 +155,7 @@ def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[
         return None, tuple(_losses(job, checkpoint, ready(job, checkpoint, None)))
     except HeadraceError as problem:
         if checkpoint is not None:
-            _displayed(problem, job, checkpoint)
+            in_display_names(problem, job, checkpoint)
         return problem, ()
     finally:
         if checkpoint is not None:
@@ -171,7 +171,7 @@ def _losses(job: SparkJob, checkpoint: Checkpoint, state: Ready) -> Iterator[Hea
                 with at(one.node):
                     one.sink.examine(one.context(job, checkpoint, query))
             except HeadraceError as problem:
-                _displayed(problem, job, checkpoint)
+                in_display_names(problem, job, checkpoint)
                 yield problem
 
 
@@ -189,7 +189,7 @@ def _put_aside(checkpoint: Checkpoint) -> int:
     return sum(aside.counted(checkpoint.folder).values())
 
 
-def _displayed(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) -> None:
+def in_display_names(problem: BaseException, job: SparkJob, checkpoint: Checkpoint) -> None:
     """Use display names in an error, also for operators that only the checkpoint's version of the job has."""
     if isinstance(problem, HeadraceError):
         job.shown.error(problem)

@@ -1,4 +1,4 @@
-"""Rewrites that are refused, killed or run out of disk: the old checkpoint is as it was, and nothing else is left."""
+"""Deploys that are refused, cut off or run out of disk: the checkpoint is that of one version or the other."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint.folder import MIGRATED
-from headrace.spark.deploy import copies
-from headrace.spark.deploy import migrate as engine
+from headrace.spark.checkpoint import switch
+from headrace.spark.deploy import compose
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_changed import files
 from tests.unit.errors import check_error
@@ -67,7 +66,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
           hint: keep the old key type; the state of two keys cannot be merged
           more: headrace error KEYS_MEET
         """,
-        lambda: job(tmp_path, day="timestamp").migrate(tmp_path / "new", checkpoint=old),
+        lambda: job(tmp_path, day="timestamp").deploy(checkpoint=old),
     )
     check_error(
         """
@@ -75,13 +74,12 @@ def test_keys_that_meet(tmp_path: Path) -> None:
           hint: keep the old key type; the state of two keys cannot be merged
           more: headrace error KEYS_MEET
         """,
-        lambda: job(tmp_path, key="timestamp").migrate(tmp_path / "new", checkpoint=old),
+        lambda: job(tmp_path, key="timestamp").deploy(checkpoint=old),
     )
     with pytest.raises(HeadraceError, match="STATE_CHANGED: days is now keyed by k string instead of k date"):
-        job(tmp_path, key="string").migrate(tmp_path / "new", checkpoint=old)
-    with pytest.raises(HeadraceError, match="NOTHING_TO_MIGRATE"):
-        job(tmp_path).migrate(tmp_path / "new", checkpoint=old)
+        job(tmp_path, key="string").deploy(checkpoint=old)
     assert files(tmp_path) == before
+    assert job(tmp_path).deploy(checkpoint=old).unchanged
     # and the earlier version goes on
     add(tmp_path, "2.json", ("2011-12-31", "2012-01-01"))
     job(tmp_path).run(checkpoint=old)
@@ -93,46 +91,40 @@ def test_keys_that_meet(tmp_path: Path) -> None:
     ]
 
 
-class Killed(BaseException):
-    """What no code of the rewrite gets to see in life."""
-
-
 @pytest.mark.usefixtures("spark")
-def test_a_rewrite_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
+@pytest.mark.parametrize("at", ["in the state", "before the switch", "in the switch", "at its end"])
+def test_a_deploy_that_is_cut_off(at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the switch the old version goes on, after it the new one, whatever was left undone."""
     add(tmp_path, "1.json", ("2026-01-01", "2026-01-02"), ("2026-01-01", "2026-01-02"), ("2026-01-05", "2026-01-02"))
-    job(tmp_path).run(checkpoint=old, flush=False, partitions=3)
-    before = files(old)
-    # Killed before the state, before the names in it were set right, and before job.json: what is left is no checkpoint.
-    real = engine.mend
-    for calls in (1, 2):
-        left = [calls]
+    checkpoint = tmp_path / "checkpoint"
+    job(tmp_path).run(checkpoint=checkpoint, flush=False, partitions=3)
+    before = files(checkpoint)
 
-        def mend(query: Path, to: Path | None = None, left: list[int] = left) -> None:
-            left[0] -= 1
-            if not left[0]:
-                raise Killed
-            real(query, to)
+    class Cut(BaseException):
+        """What no code of the deploy gets to see in life."""
 
-        with monkeypatch.context() as patch:
-            patch.setattr(engine, "mend", mend)
-            patch.setattr(engine.shutil, "rmtree", lambda *arguments, **named: None)
-            with pytest.raises(Killed):
-                job(tmp_path, "timestamp", "timestamp").migrate(new, checkpoint=old)
-        assert (files(old), new.exists(), copies.unfinished(new).is_dir()) == (before, False, True)
-        with pytest.raises(HeadraceError, match="NOT_A_CHECKPOINT"):
-            job(tmp_path, "timestamp", "timestamp").run(checkpoint=copies.unfinished(new))
-    # Killed between the mark and the name: neither of the two can go on until it is done again.
-    (old / MIGRATED).write_text(f"{new}\n")
-    with pytest.raises(HeadraceError, match="CHECKPOINT_MIGRATED"):
-        job(tmp_path).run(checkpoint=old)
-    migration = job(tmp_path, "timestamp", "timestamp").migrate(new, checkpoint=old)
-    assert (migration.programs[0].keys, migration.programs[0].entries, copies.unfinished(new).exists()) == (2, 2, False)
-    with pytest.raises(HeadraceError, match="CHECKPOINT_MIGRATED"):
-        job(tmp_path, "timestamp", "timestamp").migrate(tmp_path / "newer", checkpoint=old)
-    # the way back: remove the new one and the mark
+    def cut(*arguments: Any, **named: Any) -> None:
+        raise Cut
+
+    places: dict[str, tuple[Any, str]] = {
+        "in the state": (compose, "write_stores"),
+        "before the switch": (switch, "commit"),
+        "in the switch": (switch, "_remove_records"),
+        "at its end": (switch.shutil, "rmtree"),
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(*places[at], cut)
+        with pytest.raises(Cut):
+            job(tmp_path, "timestamp", "timestamp").deploy(checkpoint=checkpoint)
+    if at in ("in the state", "before the switch"):
+        assert files(checkpoint) == before
+        job(tmp_path).run(checkpoint=checkpoint, flush=False)
+        job(tmp_path, "timestamp", "timestamp").deploy(checkpoint=checkpoint)
+    with pytest.raises(HeadraceError, match="STATE_CHANGED"):
+        job(tmp_path).run(checkpoint=checkpoint)
     add(tmp_path, "2.json", ("2026-01-01", "2026-01-02"))
-    job(tmp_path, "timestamp", "timestamp").run(checkpoint=new, flush=False)
+    job(tmp_path, "timestamp", "timestamp").run(checkpoint=checkpoint, flush=False)
+    assert not (checkpoint / switch.SWITCH).exists()
     assert sorted((row["k"][:10], row["n"]) for row in lines(tmp_path / "out")) == [
         ("2026-01-01", 1),
         ("2026-01-01", 2),
@@ -143,18 +135,17 @@ def test_a_rewrite_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.usefixtures("spark")
 def test_a_disk_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
     add(tmp_path, "1.json", ("2026-01-01", "2026-01-02"))
-    job(tmp_path).run(checkpoint=old, flush=False, partitions=1)
+    checkpoint = tmp_path / "checkpoint"
+    job(tmp_path).run(checkpoint=checkpoint, flush=False, partitions=1)
     before = files(tmp_path)
 
     def full(*arguments: Any, **named: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    for place, name in ((copies.shutil, "copytree"), (engine.atomic, "replace")):
+    for place, name in ((compose.shutil, "copytree"), (compose.atomic, "replace")):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, full)
-            with pytest.raises(HeadraceError, match=f"DISK_FULL: {new} cannot be written: No space left on device"):
-                job(tmp_path, "timestamp").migrate(new, checkpoint=old)
+            with pytest.raises(HeadraceError, match=f"DISK_FULL: {checkpoint} cannot be written: No space left on device"):
+                job(tmp_path, "timestamp").deploy(checkpoint=checkpoint)
         assert files(tmp_path) == before
-        assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "old", "out"]

@@ -1,9 +1,8 @@
-"""Rewritten checkpoints of jobs with several programs, levels and queries, and what of them is rewritten, copied or left to be projected."""
+"""Deploys of jobs with several programs, levels and queries: what of their state is converted, kept, or left to be projected."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from headrace import cli
 from headrace.errors import HeadraceError
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_changed import files
-from tests.spark.engine.test_migrate import lay_out, moment
+from tests.spark.engine.test_deploy_cells import lay_out, moment
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -104,12 +103,12 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     moved, straight = tmp_path / "moved", tmp_path / "straight"
     lay_out(moved, 0)
     lay_out(moved, 1)
-    old, new = moved / "state", moved / "new"
+    old = moved / "state"
     job(moved, 1).run(checkpoint=old, flush=False, partitions=2)
     with pytest.raises(HeadraceError) as refused:
         job(moved, 2).run(checkpoint=old, flush=False)
     assert {error.hint for error in (refused.value, *refused.value.also)} == {
-        "`headrace state migrate FILE --to FOLDER` creates a checkpoint for this version; fresh=True starts over with an empty one"
+        "`headrace deploy FILE` moves the state to where this version needs it, and --dry-run shows how; fresh=True starts over"
     }
     # the last epoch was not committed, and the sinks hold it: the version that began it ends it
     for query in (old / "queries").iterdir():
@@ -117,28 +116,33 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
         (query / "commits" / f"{last}").unlink()
     before = files(old)
     with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED"):
-        job(moved, 2).migrate(new, checkpoint=old)
-    assert (files(old), new.exists()) == (before, False)
+        job(moved, 2).deploy(checkpoint=old)
+    assert files(old) == before
     job(moved, 1).run(checkpoint=old, flush=False)
     lay_out(moved, 2)
     before = files(old)
-    preview = job(moved, 2).migrate(new, checkpoint=old, dry_run=True)
-    assert (files(old), new.exists()) == (before, False)
+    preview = job(moved, 2).deploy(checkpoint=old, dry_run=True)
+    assert files(old) == before
     assert str(preview) == "\n".join(
         [
-            f"several: from {old} to {new}",
-            "  pairs is rewritten: its key is what bigint, store int instead of shop int, item int",
-            "  quiet is rewritten: held rows of its input event have the columns shop int, item bigint, amount int, ts timestamp"
+            f"several: would be deployed to {old}",
+            "  kept    source   rules",
+            "  kept    source   sales",
+            "  evolved operator pairs: its key is what bigint, store int instead of shop int, item int",
+            "  evolved operator quiet: held rows of its input event have the columns shop int, item bigint, amount int, ts timestamp"
             " instead of shop int, item int, amount int, ts timestamp",
-            "  again is rewritten: its key is item bigint instead of item int",
-            "  again is rewritten: counts is a list of bigint instead of a list of int",
-            "  again, when a key is next used: n is renamed to rows; rows is bigint instead of int",
-            "  ruled is unchanged",
-            "nothing was written",
+            "  evolved operator again: its key is item bigint instead of item int; counts is a list of bigint instead of a list of int;"
+            " n is renamed to rows; rows is bigint instead of int",
+            "  kept    operator ruled",
+            "  kept    sink     pairs_out",
+            "  kept    sink     again_out",
+            "  kept    sink     quiet_out",
+            "  kept    sink     ruled_out",
+            "nothing was changed",
         ]
     )
-    migration = job(moved, 2).migrate(new, checkpoint=old)
-    assert {one.program: (one.keys > 0, one.entries > 0) for one in migration.programs} == {
+    deployment = job(moved, 2).deploy(checkpoint=old)
+    assert {one.name: (one.keys > 0, one.entries > 0) for one in deployment.verdicts if one.part == "operator"} == {
         "pairs": (True, False),
         "again": (True, True),
         "quiet": (True, False),
@@ -146,15 +150,12 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     }
     read = [json.loads(line) for part in (0, 1) for line in (moved / "sales" / f"{part}.json").read_text().splitlines()]
     seen = {(row["shop"], row["item"]) for row in read}
-    assert f"  pairs: {len(seen)} keys, " in str(migration) and str(migration).endswith(
-        f"continue with checkpoint={new}. {old} is kept, and marked as migrated"
-    )
-    assert {name: text for name, text in files(old).items() if name != "migrated"} == before
-    with pytest.raises(HeadraceError, match="CHECKPOINT_MIGRATED"):
+    assert f"instead of shop int, item int; {len(seen)} keys\n" in str(deployment)
+    with pytest.raises(HeadraceError, match="STATE_CHANGED"):
         job(moved, 1).run(checkpoint=old, flush=False)
-    job(moved, 2).run(checkpoint=new, flush=False)
-    # where the old one was does not matter any more, and the new one can be started again
-    shutil.rmtree(old)
+    job(moved, 2).run(checkpoint=old, flush=False)
+    # and it can be moved, and started again
+    new = old.rename(moved / "new")
     lay_out(moved, 3)
     job(moved, 2).run(checkpoint=new)
     for part in range(4):
@@ -199,15 +200,15 @@ def add(folder: Path, name: str, *rows: tuple[int, int, str]) -> None:
 def test_entries_that_expire_or_no_longer_do(tmp_path: Path) -> None:
     add(tmp_path, "1.json", (1, 1, moment(0)), (1, 2, moment(60)), (2, 9, moment(90)))
     kept(tmp_path, Kept).run(checkpoint=tmp_path / "a", flush=False, partitions=2)
-    kept(tmp_path, KeptLess).migrate(tmp_path / "b", checkpoint=tmp_path / "a")
+    kept(tmp_path, KeptLess).deploy(checkpoint=tmp_path / "a")
     # Of `others` what was there stays, as nothing expires; of `some` what was there stays, and what comes now goes. The 9 was held: it comes
     # now, too.
     add(tmp_path, "2.json", (1, 3, moment(120)), (1, 4, moment(5000)), (2, 8, moment(5001)))
-    kept(tmp_path, KeptLess).run(checkpoint=tmp_path / "b", flush=False)
+    kept(tmp_path, KeptLess).run(checkpoint=tmp_path / "a", flush=False)
     # and back: what is left of `some` stays, and `others` begin to expire when they are set again
-    kept(tmp_path, Kept).migrate(tmp_path / "c", checkpoint=tmp_path / "b")
+    kept(tmp_path, Kept).deploy(checkpoint=tmp_path / "a")
     add(tmp_path, "3.json", (1, 3, moment(6000)), (1, 5, moment(9000)))
-    kept(tmp_path, Kept).run(checkpoint=tmp_path / "c")
+    kept(tmp_path, Kept).run(checkpoint=tmp_path / "a")
     rows = [(row["k"], row["v"], row["some"], row["others"]) for row in lines(tmp_path / "out")]
     assert sorted(rows) == [
         (1, 1, "[1]", 1),
@@ -246,18 +247,19 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     file.write_text(JOB.format(key="bigint"))
     assert cli.main(["run", str(file)]) == 1
     capsys.readouterr()
-    assert cli.main(["state", "migrate", str(file), "--to", "new", "--dry-run"]) == 0
+    assert cli.main(["deploy", str(file), "--dry-run"]) == 0
     output = capsys.readouterr().out
-    assert "  counts is rewritten: its key is k bigint instead of k int\n" in output and output.endswith("\nnothing was written\n")
-    assert cli.main(["state", "migrate", str(file), "--to", "new"]) == 0
+    assert "  evolved operator counts: its key is k bigint instead of k int\n" in output and output.endswith("\nnothing was changed\n")
+    assert cli.main(["deploy", str(file)]) == 0
     output = capsys.readouterr().out
-    assert "  counts: 1 key, " in output and "; continue with --checkpoint " in output
-    assert cli.main(["run", str(file)]) == 1
-    assert capsys.readouterr().err.startswith("CHECKPOINT_MIGRATED: the checkpoint ")
-    assert cli.main(["run", str(file), "--checkpoint", "new"]) == 0
+    assert "  evolved operator counts: its key is k bigint instead of k int; 1 key\n" in output
+    assert output.endswith(" s; the next run continues with this version\n")
+    assert cli.main(["rescale", str(file), "--partitions", "3"]) == 0
+    assert "  moved   operator counts: 3 partitions instead of 1; 1 key\n" in capsys.readouterr().out
+    assert cli.main(["run", str(file)]) == 0
     assert capsys.readouterr().out.startswith("counts: nothing new to read")
     add(tmp_path, "2.json", (1, 3, moment(120)))
-    assert cli.main(["run", str(file), "--checkpoint", "new"]) == 1
+    assert cli.main(["run", str(file)]) == 1
     assert capsys.readouterr().err.startswith("CHECKPOINT_SEALED")
 
 
@@ -283,10 +285,10 @@ def test_alarms_of_processing_time(tmp_path: Path) -> None:
     add(tmp_path, "1.json", (1, 1, moment(0)), (2, 2, moment(0)), (3, 3, moment(0)))
     soon("int").run(checkpoint=tmp_path / "old", flush=False, partitions=2)
     came = time.monotonic()
-    soon("bigint").migrate(tmp_path / "new", checkpoint=tmp_path / "old")
+    soon("bigint").deploy(checkpoint=tmp_path / "old")
     time.sleep(max(0.0, came + 10.5 - time.monotonic()))
     add(tmp_path, "2.json", (9, 9, moment(0)))
-    soon("bigint").run(checkpoint=tmp_path / "new", flush=False)
+    soon("bigint").run(checkpoint=tmp_path / "old", flush=False)
     rows = sorted((row["k"], row["what"]) for row in lines(tmp_path / "out"))
     # Where the run itself takes ten seconds, the last one rings too.
     wanted = [(1, "came"), (1, "rang"), (2, "came"), (2, "rang"), (3, "came"), (3, "rang"), (9, "came")]

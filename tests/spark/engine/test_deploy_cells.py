@@ -1,4 +1,4 @@
-"""Checkpoints rewritten for a version of their job that a start refuses: the whole output is that of the new version over all input."""
+"""State that a deploy converts to other types: the whole output is that of the new version over all input."""
 
 from __future__ import annotations
 
@@ -124,14 +124,14 @@ def test_wider_keys_and_entries_of_every_kind(tmp_path: Path, partitions: int) -
     for part, (key, whole) in enumerate(versions):
         lay_out(moved, part)
         if part:
-            migration = job(moved, key, whole).migrate(moved / f"state{part}", checkpoint=moved / f"state{part - 1}")
-            (kinds,) = migration.programs
-            assert (kinds.keys, kinds.entries > 0, kinds.held > 0) == (10, part == 1, True)
-        summary = job(moved, key, whole).run(checkpoint=moved / f"state{part}", flush=False, partitions=partitions)
+            deployment = job(moved, key, whole).deploy(checkpoint=moved / "state")
+            (kinds,) = (one for one in deployment.verdicts if one.part == "operator")
+            assert (kinds.verdict, kinds.keys, kinds.entries > 0, kinds.held > 0) == ("evolved", 10, part == 1, True)
+        summary = job(moved, key, whole).run(checkpoint=moved / "state", flush=False, partitions=partitions)
         assert sum(one.held for one in summary.inputs) > 0
     # a restart after it, with input that comes later
     lay_out(moved, 3)
-    job(moved, *versions[-1]).run(checkpoint=moved / "state2")
+    job(moved, *versions[-1]).run(checkpoint=moved / "state")
     for part in range(4):
         lay_out(straight, part)
     job(straight, *versions[-1]).run(checkpoint=straight / "state", partitions=partitions)
