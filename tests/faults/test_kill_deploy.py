@@ -1,4 +1,4 @@
-"""kill -9 in the middle of `headrace state migrate`: the old checkpoint is as it was, and doing it again works."""
+"""kill -9 in the middle of `headrace deploy`: the checkpoint is that of one version or the other, and doing it again works."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import headrace as hr
-from headrace.spark.deploy import copies
+from headrace.points import DEPLOY_CALL, DEPLOY_POINTS, FOLDER, VARIABLE
 
 JOB = """
 import headrace as hr
@@ -28,13 +27,18 @@ class Count(hr.Program):
 
 rows = hr.read.files("{folder}/in", format="json", schema="k {key}", name="in")
 counts = rows.key_by("k").process(Count, order="arrival").named("counts")
-job = hr.job("counts", counts.write.files("{folder}/out", format="json", name="out"))
+sinks = [counts.write.files("{folder}/out", format="json", name="out")]
+if {deeper}:
+    pairs = rows.group_by("k").agg(n="count(*)").group_by("n").agg(keys="count(*)").named("sizes")
+    sinks.append(pairs.write.files("{folder}/sizes", format="json", mode="changes", name="sizes"))
+job = hr.job("counts", *sinks)
 """
 
 
-def version(folder: Path, key: str) -> Path:
-    file = folder / f"{key}.py"
-    file.write_text(JOB.format(key=key, folder=folder))
+def version(folder: Path, number: int) -> Path:
+    """The second one has wider keys, one more level and one more sink."""
+    file = folder / f"v{number}.py"
+    file.write_text(JOB.format(key="int" if number == 1 else "bigint", deeper=number > 1, folder=folder))
     return file
 
 
@@ -43,59 +47,40 @@ def add(folder: Path, name: str) -> None:
     (folder / "in" / name).write_text("".join(f"{json.dumps({'k': k % 7})}\n" for k in range(70)))
 
 
-def started(folder: Path, *command: str) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g"}
+def done(folder: Path, *command: str, point: str | None = None, code: int = 0) -> None:
+    environment = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", FOLDER: str(folder)}
+    if point is not None:
+        environment[VARIABLE] = point
     with (folder / "log").open("ab") as log:
         arguments = [sys.executable, "-m", "headrace", *command]
-        return subprocess.Popen(arguments, stdout=log, stderr=log, env=environment, cwd=folder, start_new_session=True)
-
-
-def done(folder: Path, *command: str) -> str:
-    """What a command says that ends well."""
-    before = len((folder / "log").read_text()) if (folder / "log").exists() else 0
-    code = started(folder, *command).wait(300)
-    output = (folder / "log").read_text()[before:]
-    assert code == 0, output
-    return output
-
-
-def killed(folder: Path, at: Path, *command: str) -> None:
-    """Start a command and kill it, with its JVM, as soon as a path is there."""
-    child = started(folder, *command)
-    try:
-        until = time.monotonic() + 240
-        while not at.exists():
-            assert child.poll() is None and time.monotonic() < until, (folder / "log").read_text()
-            time.sleep(0.002)
-    finally:
+        child = subprocess.Popen(arguments, stdout=log, stderr=log, env=environment, cwd=folder, start_new_session=True)
+        ended = child.wait(300)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-        child.wait(60)
+    assert ended == code, (folder / "log").read_text()
 
 
-@pytest.mark.full
-def test_killed_twice(tmp_path: Path) -> None:
-    old, new = tmp_path / "old", tmp_path / "new"
+POINTS = [f"{name}:kill" for name in DEPLOY_POINTS if name != DEPLOY_CALL]
+LATER = [f"{DEPLOY_CALL}#{number}:kill" for number in (1, 4, 30, 60, 90, 120, 150)]
+
+
+@pytest.mark.parametrize("point", [*POINTS, *(pytest.param(point, marks=pytest.mark.full) for point in LATER)])
+def test_killed(point: str, tmp_path: Path) -> None:
     add(tmp_path, "1.json")
-    done(tmp_path, "run", str(version(tmp_path, "int")), "--checkpoint", "old", "--no-flush", "--partitions", "2")
-    before = files(old)
-    half = copies.unfinished(new)
-    migrate = ("state", "migrate", str(version(tmp_path, "bigint")), "--checkpoint", "old", "--to", "new")
-    # first while files are copied, then while Spark writes the state
-    for at in (half / "record", half / "queries" / "main" / "state" / "0" / "1"):
-        killed(tmp_path, at, *migrate)
-        assert (files(old), new.exists(), half.is_dir(), (half / "job.json").exists()) == (before, False, True, False)
-    assert "  counts: 7 keys, 70 entries, " in done(tmp_path, *migrate)
-    assert (new.is_dir(), half.exists()) == (True, False)
-    add(tmp_path, "2.json")
-    done(tmp_path, "run", str(version(tmp_path, "bigint")), "--checkpoint", "new")
+    done(tmp_path, "run", str(version(tmp_path, 1)), "--checkpoint", "state", "--no-flush", "--partitions", "2")
+    deploy = ("deploy", str(version(tmp_path, 2)), "--checkpoint", "state", "--partitions", "3")
+    done(tmp_path, *deploy, point=point, code=-signal.SIGKILL)
+    assert (tmp_path / "acted").exists()
+    if point == POINTS[0]:
+        # the old version goes on as if nothing had been
+        add(tmp_path, "2.json")
+        done(tmp_path, "run", str(version(tmp_path, 1)), "--checkpoint", "state", "--no-flush")
+    done(tmp_path, *deploy)
+    add(tmp_path, "2.json" if point != POINTS[0] else "3.json")
+    done(tmp_path, "run", str(version(tmp_path, 2)), "--checkpoint", "state")
+    assert not [path.name for path in (tmp_path / "state").iterdir() if path.name in ("next", "switch")]
     rows = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
-    assert sorted((row["k"], row["n"]) for row in rows) == [(k, n) for k in range(7) for n in range(1, 21)]
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and not path.name.startswith("lock")
-    }
+    most = 31 if point == POINTS[0] else 21
+    assert sorted((row["k"], row["n"]) for row in rows) == [(k, n) for k in range(7) for n in range(1, most)]
+    made = json.loads((tmp_path / "state" / "job.json").read_text())
+    assert made["partitions"] == 3

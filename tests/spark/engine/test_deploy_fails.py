@@ -92,7 +92,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize("at", ["in the state", "before the switch", "in the switch", "at its end"])
+@pytest.mark.parametrize("at", ["in the state", "before the switch", "in the switch"])
 def test_a_deploy_that_is_cut_off(at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the switch the old version goes on, after it the new one, whatever was left undone."""
     add(tmp_path, "1.json", ("2026-01-01", "2026-01-02"), ("2026-01-01", "2026-01-02"), ("2026-01-05", "2026-01-02"))
@@ -110,14 +110,14 @@ def test_a_deploy_that_is_cut_off(at: str, tmp_path: Path, monkeypatch: pytest.M
         "in the state": (compose, "write_stores"),
         "before the switch": (switch, "commit"),
         "in the switch": (switch, "_remove_records"),
-        "at its end": (switch.shutil, "rmtree"),
     }
     with monkeypatch.context() as patch:
         patch.setattr(*places[at], cut)
         with pytest.raises(Cut):
             job(tmp_path, "timestamp", "timestamp").deploy(checkpoint=checkpoint)
     if at in ("in the state", "before the switch"):
-        assert files(checkpoint) == before
+        kept = {name: text for name, text in files(checkpoint).items() if not name.startswith("savepoints/")}
+        assert kept == before
         job(tmp_path).run(checkpoint=checkpoint, flush=False)
         job(tmp_path, "timestamp", "timestamp").deploy(checkpoint=checkpoint)
     with pytest.raises(HeadraceError, match="STATE_CHANGED"):

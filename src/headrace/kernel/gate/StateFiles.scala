@@ -1,11 +1,13 @@
 package org.apache.spark.sql.headrace
 
+import java.nio.file.{Files, Paths}
 import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
 
 import headrace.HeadraceKernelException
 import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
-import org.apache.spark.sql.{classic, DataFrame, SparkSession}
+import org.apache.spark.sql.{classic, DataFrame, DataFrameReader, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
@@ -29,13 +31,39 @@ object StateFiles {
 
   /** The rows of an operator's stores after an epoch, with Spark's columns: group, bytes of the key, bytes of the value, column family. */
   def rows(session: SparkSession, checkpoint: String, epoch: Long, operator: Int): DataFrame =
+    reader(session, checkpoint, epoch, operator).option(StateSourceOptions.INTERNAL_ONLY_READ_ALL_COLUMN_FAMILIES, "true").load()
+
+  /** The rows of a state variable of an operator after an epoch, with Spark's columns for its kind. */
+  def variable(session: SparkSession, checkpoint: String, epoch: Long, operator: Int, name: String): DataFrame =
+    reader(session, checkpoint, epoch, operator).option(StateSourceOptions.STATE_VAR_NAME, name).load()
+
+  private def reader(session: SparkSession, checkpoint: String, epoch: Long, operator: Int): DataFrameReader =
     session.read
       .format("statestore")
-      .option(StateSourceOptions.PATH, checkpoint)
+      .option(StateSourceOptions.PATH, reachable(checkpoint))
       .option(StateSourceOptions.BATCH_ID, epoch)
       .option(StateSourceOptions.OPERATOR_ID, operator.toLong)
-      .option(StateSourceOptions.INTERNAL_ONLY_READ_ALL_COLUMN_FAMILIES, "true")
-      .load()
+
+  private val links = new ConcurrentHashMap[String, String]
+
+  /** The path by which Spark's state source finds a checkpoint. It encodes a space and other characters of the path and does not decode them
+    * again, so such a checkpoint is read through a link.
+    */
+  private def reachable(checkpoint: String): String = {
+    val path = new Path(checkpoint)
+    if (path.toUri.toString == path.toString || !Option(path.toUri.getScheme).forall(_ == "file")) checkpoint
+    else
+      links.computeIfAbsent(
+        checkpoint,
+        _ => {
+          val folder = Files.createTempDirectory("headrace-state-")
+          val link = Files.createSymbolicLink(folder.resolve("checkpoint"), Paths.get(path.toUri.getPath))
+          // in the reverse order
+          folder.toFile.deleteOnExit()
+          link.toFile.deleteOnExit()
+          link.toString
+        })
+  }
 
   /** An operator to be written: a processor whose `init` declares its state, and the rows of its stores, each in the partition that its group
     * hashes to.

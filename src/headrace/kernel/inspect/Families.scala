@@ -8,7 +8,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.headrace.Inside
+import org.apache.spark.sql.headrace.{Inside, StateFiles}
 import org.apache.spark.sql.types.StructType
 
 /** Spark's state of the levels of one query after an epoch, read by Spark's own state source. A variable that did not exist at that epoch
@@ -30,18 +30,7 @@ private[inspect] class Families(session: SparkSession, checkpoint: String, epoch
 
   private def variable(level: Int, name: String, columns: String*): RDD[InternalRow] = operators.get(level) match {
     case Some((number, metadata)) if metadata.contains(name) =>
-      read.getOrElseUpdate(
-        name,
-        Inside.rows(
-          contents(
-            session.read
-              .format("statestore")
-              .option("path", checkpoint)
-              .option("operatorId", number.toLong)
-              .option("batchId", epoch)
-              .option("stateVarName", name)
-              .load(),
-            columns)))
+      read.getOrElseUpdate(name, Inside.rows(contents(StateFiles.variable(session, checkpoint, epoch, number, name), columns)))
     case _ => session.sparkContext.emptyRDD[InternalRow]
   }
 

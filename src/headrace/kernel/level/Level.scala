@@ -16,9 +16,10 @@ import org.apache.spark.sql.streaming._
   * Rows for operators of other levels, rows for sinks, and counts pass through unchanged. Output is pulled: an operator is stepped until it
   * has sent something, which is passed on before the next step, so a key's output is never held as a whole.
   *
-  * `retired` are operators that an earlier version of the job had here: their state is removed when its alarm rings.
+  * `retired` are operators that an earlier version of the job had here: their state is removed when its alarm rings. `hadBags`: its stores
+  * may have bags.
   */
-final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int], clock: String)
+final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int], clock: String, hadBags: Boolean)
     extends StatefulProcessor[Array[Byte], InternalRow, InternalRow] {
   @transient private var state: SparkState = _
   @transient private var task: LevelTask = _
@@ -27,9 +28,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   @transient private lazy val passing = new Bundled
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
-    // Which kinds of state a retired operator kept is unknown.
-    val hasBags = retired.nonEmpty || carried.specs.value.haveBags(ops)
-    state = new SparkState(getHandle, number, clock != "none", hasBags)
+    state = new SparkState(getHandle, number, clock != "none", hadBags || carried.specs.value.haveBags(ops))
     task = null
     epoch = null
     val context = TaskContext.get()

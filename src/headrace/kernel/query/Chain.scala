@@ -1,6 +1,7 @@
 package headrace.query
 
 import headrace.HeadraceKernelException
+import headrace.state.SparkState
 import headrace.wire.Wire
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.headrace.Physical
@@ -39,6 +40,12 @@ private[headrace] object Chain {
             (if (here > 0) s"level $here" else "no level"))
       }
     }
+
+  /** The levels whose stores have bags, or may have some: a store is opened with all that it has. */
+  def withBags(session: SparkSession, checkpoint: String): Set[Int] =
+    new Numbered(session, checkpoint).operators().flatMap { case (_, metadata) =>
+      levelOf(metadata).filter(level => metadata.contains(SparkState.bags(level)))
+    }.toSet
 
   /** The level whose state an operator of Spark keeps, from Spark's metadata. */
   def levelOf(metadata: String): Option[Int] = "level(\\d+)_cells".r.findFirstMatchIn(metadata).map(_.group(1).toInt)

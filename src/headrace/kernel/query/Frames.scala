@@ -32,7 +32,7 @@ final class Frames(session: SparkSession, carried: Carried) {
   /** One exchange, one sort, one stateful operator. The number of partitions is the session's; after a restart it comes from the
     * checkpoint.
     */
-  def level(number: Int, ops: Set[Int], retired: Set[Int], clock: String, from: LogicalPlan): LogicalPlan = {
+  def level(number: Int, ops: Set[Int], retired: Set[Int], clock: String, hadBags: Boolean, from: LogicalPlan): LogicalPlan = {
     val sorted = KeySort(Inside.plan(frame(from).repartition(new Column(Frames.key))))
     val key = sorted.output(Wire.Key)
     val mode = clock match {
@@ -40,7 +40,7 @@ final class Frames(session: SparkSession, carried: Carried) {
       case "processing" => TimeMode.ProcessingTime()
       case _ => TimeMode.None()
     }
-    val level = Stateful(new Level(carried, number, ops, retired, clock), mode, key, sorted)
+    val level = Stateful(new Level(carried, number, ops, retired, clock, hadBags), mode, key, sorted)
     Inside.plan(frame(stage(new Tail(number), stage(new Opened, level))))
   }
 

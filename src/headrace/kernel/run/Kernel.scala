@@ -66,7 +66,7 @@ object Kernel {
     Control.create(control)
     val query = s"${doc.fingerprint}/${digest(text)}"
     try {
-      val frame = this.frame(own, doc, query, scans, control, loader)
+      val frame = this.frame(own, doc, query, scans, control, loader, Chain.withBags(own, checkpoint))
       Chain.verify(own, frame, doc.levels.size, doc.placed)
       val now = Chain.lastTime(own, checkpoint).getOrElse(0L).max(System.currentTimeMillis)
       val time = new Time(if (manualClock) Some(now) else None)
@@ -90,7 +90,8 @@ object Kernel {
       query: String,
       scans: Map[String, DataFrame],
       control: String,
-      loader: TableLoader): DataFrame = {
+      loader: TableLoader,
+      withBags: Set[Int]): DataFrame = {
     val binding = new Binding(own, doc.partitions)
     def plan(source: SourceText, key: String): (String, LogicalPlan) = {
       def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source $key", source.name)
@@ -118,7 +119,7 @@ object Kernel {
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
     val rows = doc.levels.zip(doc.retired).zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, ((level, retired), i)) =>
-      lookedUp(i + 1, frames.level(i + 1, level.map(_.op).toSet, retired.toSet, doc.clock, plan))
+      lookedUp(i + 1, frames.level(i + 1, level.map(_.op).toSet, retired.toSet, doc.clock, withBags(i + 1), plan))
     }
     frames.frame(if (doc.placed) frames.placed(rows) else rows)
   }

@@ -43,7 +43,7 @@ class Savepoint:
     * `name`, `folder`: its name, and the folder with its files.
     * `job`, `at`: the name of the job, and when it was made.
     * `epochs`: the last epoch of each streaming query.
-    * `plan`: the fingerprint of the job's plan.
+    * `plan`: the fingerprint of the plan that ran, after optimization.
     * `headrace`, `spark`: the versions that wrote it.
     * `pinned`: whether `headrace savepoint prune` keeps it.
 

@@ -25,7 +25,7 @@ _GONE = "gone.json"
 def prepare(folder: Path) -> Path:
     """Return the empty folder in which a deploy makes its parts; what an interrupted one has left is useless."""
     place = folder / NEXT
-    shutil.rmtree(place, ignore_errors=True)
+    _remove(place)
     private.folder(place)
     return place
 
@@ -56,7 +56,7 @@ def finish(folder: Path) -> None:
         return
     for part in _PARTS:
         for path in _listed(place / part):
-            shutil.rmtree(folder / part / path.name, ignore_errors=True)
+            _remove(folder / part / path.name)
             path.rename(folder / part / path.name)
     (folder / "record").mkdir(exist_ok=True)
     for path in _listed(place / "record"):
@@ -66,7 +66,7 @@ def finish(folder: Path) -> None:
     gone = read(place / _GONE)
     for query in gone["queries"] if gone else ():
         for part in _PARTS:
-            shutil.rmtree(folder / part / query, ignore_errors=True)
+            _remove(folder / part / query)
         _remove_records(folder, query)
     job = place / "job.json"
     if job.exists():
@@ -79,6 +79,11 @@ def _remove_records(folder: Path, query: str) -> None:
     for path in (folder / "record").glob("*.json"):
         if of_query(path.name, query):
             path.unlink()
+
+
+def _remove(folder: Path) -> None:
+    if folder.is_dir():
+        shutil.rmtree(folder)
 
 
 def _listed(folder: Path) -> list[Path]:

@@ -238,11 +238,12 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: Numbers) 
         was, now = _TIMES[old.clock], _TIMES[query.clock]
         errors.append(refuse(f"query {name} had {was} and now has {now}"))
     live = old.live()
+    homes = {entry.shape.name: entry.home for entry in old.entries if entry.home}
     entries: list[Entry] = []
     for shape in query.shapes:
         entry = live.pop(shape.name, None)
         if entry is None or entry.shape.kind != shape.kind:
-            entries.append(entered(shape, numbers))
+            entries.append(replace(entered(shape, numbers), home=homes.get(shape.name, "")))
             continue
         try:
             if entry.shape.keeps and entry.shape.level != shape.level:

@@ -29,7 +29,7 @@ from headrace.spark.compile.shapes import SINK, QueryShape
 class Relocated:
     """A query of the new version. `before` is what is stored of it, as if it had been one query; None if it begins now.
 
-    `origins` are the stored queries that `before` comes from; the first one is the one that it continues. If it is `moved`, its operators
+    `origins` are the stored queries that `before` comes from, the one whose name it has first. If it is `moved`, its operators
     lie elsewhere than before, and its stores have to be written anew.
     """
 
@@ -100,10 +100,9 @@ def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
 
 
 def _origins(stored: Identity, query: QueryShape) -> tuple[QueryIdentity, ...]:
-    """Return the stored queries that have operators or sinks of a query, those with most of them first; else the one with its sources."""
+    """Return the stored queries that have operators or sinks of a query; else the one with its sources."""
     names = {shape.name for shape in query.shapes if shape.name != DEAD_LETTERS}
-    shared = {old.name: len(names & set(old.live())) for old in stored.queries}
-    origins = sorted((old for old in stored.queries if shared[old.name]), key=lambda old: -shared[old.name])
+    origins = [old for old in stored.queries if names & set(old.live())]
     alike = [old for old in stored.queries if set(old.sources) == set(query.sources)]
     return tuple(origins) or tuple(alike[:1])
 
@@ -164,8 +163,11 @@ def _at_home(entry: Entry, name: str, origins: Sequence[QueryIdentity]) -> Entry
     """Return the entry of a sink with the query that it began in."""
     if entry.shape.kind != SINK or entry.shape.name == DEAD_LETTERS:
         return entry
-    began = next((origin.name for origin in origins if any(known.op == entry.op for known in origin.entries)), name)
-    home = entry.home or began
+    known = [
+        (origin.name, one) for origin in origins for one in origin.entries if one.shape.kind == SINK and one.shape.name == entry.shape.name
+    ]
+    # one that was left out for a while comes back to its place
+    home = known[-1][1].home or known[-1][0] if known else name
     return replace(entry, home="" if home == name else home)
 
 

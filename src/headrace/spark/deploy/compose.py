@@ -117,7 +117,12 @@ def _logs(query: QueryIdentity, origins: Sequence[Origin], folder: Path, *, epoc
     private.folder(folder)
     for log in ("offsets", "commits"):
         (folder / log).mkdir()
-    atomic.replace(folder / "offsets" / str(epoch), offsets.with_epoch(watermark=watermark, partitions=partitions).text)
+    text = offsets.with_epoch(watermark=watermark, partitions=partitions).text
+    atomic.replace(folder / "offsets" / str(epoch), text)
+    if epoch > 0:
+        # Spark reads the last two logs, although nothing is taken from the one before.
+        atomic.replace(folder / "offsets" / str(epoch - 1), text)
+        atomic.replace(folder / "commits" / str(epoch - 1), f'v2\n{{"nextBatchWatermarkMs":{watermark},"stateUniqueIds":{{}}}}')
     for source in map(offset_name, sources):
         known = next((path for origin in origins if (path := origin.folder / "sources" / source).is_dir()), None)
         if known is not None:

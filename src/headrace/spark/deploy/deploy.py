@@ -37,14 +37,13 @@ from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocated, relocate
 from headrace.spark.deploy.compose import compose, divided
-from headrace.spark.deploy.deployment import Deployment, Verdict
+from headrace.spark.deploy.deployment import KEPT, Deployment, Verdict
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.deploy.verdicts import counted, rewrites_of, verdicts
 from headrace.spark.run.failures import full
 from headrace.spark.run.holders import held
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
 from headrace.spark.run.start import in_display_names
-
 
 _BEFORE = "before-deploy-"
 _KEPT = 3
@@ -98,7 +97,8 @@ class _Deploy:
         """Check everything, then do it unless it is a dry run."""
         notices = self._refuse()
         judged = verdicts(self.stored.identity, self.relocation, self.rewrites, self.stored.partitions, self.partitions)
-        counts: Counts = {} if dry_run else self._switched()
+        changes = self.partitions != self.stored.partitions or any(one.verdict != KEPT for one in judged)
+        counts: Counts = self._switched() if changes and not dry_run else {}
         deployment = Deployment(
             self.job.plan.job,
             self.checkpoint.folder,
@@ -109,7 +109,7 @@ class _Deploy:
             time.monotonic() - began,
             tuple(map(self.job.shown.text, notices)),
         )
-        if not dry_run:
+        if changes and not dry_run:
             channel.note(self.checkpoint.folder, Command.make("deploy"), deployment.to_json())
         return deployment
 
@@ -175,7 +175,6 @@ class _Deploy:
 
     def _switched(self) -> Counts:
         """Make the parts of the new version, and switch to it."""
-        self._take_savepoint()
         place = switch.prepare(self.checkpoint.folder)
         log = self.checkpoint.errors
         try:
@@ -183,6 +182,7 @@ class _Deploy:
             for one in self.relocation.queries.values():
                 if self._is_composed(one):
                     counts |= self._composed(one, place, log)
+            self._take_savepoint()
             with calls("deploy", DEPLOY_CALL):
                 atomic.replace(place / "job.json", text_of(self._stored().to_json(), indent=1))
                 switch.commit(self.checkpoint.folder, self._gone())

@@ -94,6 +94,8 @@ class Deployment:
         }
 
     def __str__(self) -> str:
+        if self.unchanged:
+            return f"{self.job}: {self.checkpoint} can continue with this version as it is"
         done = "would be deployed" if self.dry_run else "was deployed"
         lines = [f"{self.job}: {done} to {self.checkpoint}"]
         lines += [f"  {one}" for one in self.verdicts]

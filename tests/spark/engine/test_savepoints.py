@@ -1,0 +1,180 @@
+"""Savepoints of jobs that run and that do not, and commands to a running job."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace import cli
+from headrace.durable.filelog import paths_read
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint import channel, savepoints
+from headrace.spark.checkpoint.channel import Command
+from tests.spark.engine.jobs import files, lines
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def put(folder: Path, part: int) -> None:
+    (folder / "in").mkdir(parents=True, exist_ok=True)
+    rows = [{"k": i % 5, "v": part * 100 + i} for i in range(50)]
+    fresh = folder / "in" / f".{part}"
+    fresh.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fresh.rename(folder / "in" / f"{part}.json")
+
+
+def job(folder: Path, *, follow: bool = False) -> hr.Job:
+    rows = hr.read.files(folder / "in", format="json", schema="k int, v int", name="rows", follow=follow)
+    sums = rows.group_by("k").agg(n="count(*)", s="sum(v)").named("sums")
+    return hr.job("sums", sums.write.files(folder / "out", format="json", mode="changes", name="out"))
+
+
+def state(folder: Path) -> list[tuple[Any, ...]]:
+    return hr.state(folder).query("SELECT key.k, rows FROM sums ORDER BY 1").rows()
+
+
+def test_a_job_that_does_not_run(tmp_path: Path) -> None:
+    put(tmp_path, 0)
+    checkpoint = tmp_path / "checkpoint"
+    job(tmp_path).run(checkpoint=checkpoint, partitions=2)
+    shutil.copytree(tmp_path / "out", tmp_path / "out then")
+    taken = job(tmp_path).savepoint("first", checkpoint=checkpoint)
+    assert (taken.name, taken.job, taken.epochs, len(taken.plan)) == ("first", "sums", {"main": 0}, 64)
+    place = checkpoint / "savepoints" / "first"
+    then = files(place)
+    assert {name: text for name, text in files(checkpoint).items() if name in then} == {
+        name: text for name, text in then.items() if name != "savepoint.json"
+    }
+    check_error(
+        """
+        SAVEPOINT_EXISTS: <folder>/checkpoint has a savepoint first already
+          hint: choose another name, or delete that savepoint first
+          more: headrace error SAVEPOINT_EXISTS
+        """,
+        lambda: job(tmp_path).savepoint("first", checkpoint=checkpoint),
+        hide={str(tmp_path): "<folder>"},
+    )
+    # what the job does from now on does not touch it
+    put(tmp_path, 1)
+    job(tmp_path).run(checkpoint=checkpoint)
+    job(tmp_path).savepoint("second", checkpoint=checkpoint, pinned=True)
+    assert files(place) == then
+    assert [(one.name, one.epochs, one.pinned) for one in job(tmp_path).savepoints(checkpoint=checkpoint)] == [
+        ("first", {"main": 0}, False),
+        ("second", {"main": 1}, True),
+    ]
+    after = sorted(map(str, lines(tmp_path / "out")))
+    # with the sinks of that moment it is a backup
+    back = shutil.copytree(place, tmp_path / "back")
+    shutil.rmtree(tmp_path / "out")
+    shutil.copytree(tmp_path / "out then", tmp_path / "out")
+    assert state(back) == [(k, 10) for k in range(5)]
+    job(tmp_path).run(checkpoint=back)
+    assert (sorted(map(str, lines(tmp_path / "out"))), state(back)) == (after, [(k, 20) for k in range(5)])
+    # a fresh start keeps them
+    shutil.rmtree(tmp_path / "out")
+    job(tmp_path).run(checkpoint=checkpoint, fresh=True)
+    assert [one.name for one in job(tmp_path).savepoints(checkpoint=checkpoint)] == ["first", "second"]
+
+
+def test_a_running_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, 0)
+    checkpoint = tmp_path / "checkpoint"
+    run = job(tmp_path, follow=True).start(checkpoint=checkpoint, progress=False, partitions=2)
+    try:
+        for part in range(1, 4):
+            run.savepoint(f"s{part}")
+            put(tmp_path, part)
+            assert cli.main(["savepoint", "create", str(checkpoint), f"also s{part}", "--pin"]) == 0
+        with pytest.raises(HeadraceError, match="SAVEPOINT_EXISTS"):
+            run.savepoint("s1")
+        capsys.readouterr()
+        assert cli.main(["status", str(checkpoint)]) == 0
+        status = json.loads(capsys.readouterr().out)
+        assert (status["status"], status["job"]) == ("running", "sums")
+        channel.send(checkpoint, strange := Command.make("dance"))
+        with pytest.raises(HeadraceError, match="UNKNOWN_COMMAND: this version of headrace does not know the command dance"):
+            channel.answered(checkpoint, strange, lambda: True)
+        assert cli.main(["stop", str(checkpoint)]) == 0
+    finally:
+        run.stop()
+    assert run.status == "stopped"
+    done = [json.loads(line) for line in (checkpoint / "history.jsonl").read_text().splitlines()]
+    assert [(one["what"], one.get("error")) for one in done] == [
+        *([("savepoint", None)] * 6),
+        ("savepoint", "SAVEPOINT_EXISTS"),
+        ("status", None),
+        ("dance", "UNKNOWN_COMMAND"),
+        ("stop", None),
+    ]
+    assert not list((checkpoint / "commands").iterdir())
+    # each is of a moment between two epochs: what it has read is in its state
+    for one in job(tmp_path).savepoints(checkpoint=checkpoint):
+        place = shutil.copytree(one.folder, tmp_path / one.name)
+        read = set(paths_read(place / "queries/main/sources/rows"))
+        assert state(place) == ([(k, 10 * len(read)) for k in range(5)] if one.epochs["main"] >= 0 else [])
+    check_error(
+        """
+        NOT_RUNNING: no process works on the checkpoint <folder>/checkpoint
+          hint: start the job, or name another checkpoint
+          more: headrace error NOT_RUNNING
+        """,
+        lambda: cli_error("stop", str(checkpoint)),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
+def cli_error(*arguments: str) -> None:
+    """Run a command without catching its error."""
+    options = cli.parser().parse_args(arguments)
+    options.run(options)
+
+
+def test_a_command_that_nobody_has_carried_out(tmp_path: Path) -> None:
+    """The next process does it, once."""
+    put(tmp_path, 0)
+    checkpoint = tmp_path / "checkpoint"
+    job(tmp_path).run(checkpoint=checkpoint, partitions=1)
+    channel.send(checkpoint, command := Command.make("savepoint", name="left", pinned=False))
+    run = job(tmp_path, follow=True).start(checkpoint=checkpoint, progress=False)
+    try:
+        result = channel.answered(checkpoint, command, lambda: True)
+        assert result is not None and result["name"] == "left"
+        # the answer was lost: the same command finds its savepoint
+        channel.send(checkpoint, command)
+        again = channel.answered(checkpoint, command, lambda: True)
+        assert again is not None and again["at"] == result["at"]
+    finally:
+        run.stop()
+
+
+def test_pruning_and_deleting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, 0)
+    checkpoint = tmp_path / "checkpoint"
+    job(tmp_path).run(checkpoint=checkpoint, partitions=1)
+    for name in ("a", "b", "c", "d"):
+        savepoints.take(checkpoint, name, pinned=name == "a")
+    names = lambda: [one.name for one in savepoints.savepoints(checkpoint)]  # noqa: E731  # read after each step
+    assert cli.main(["savepoint", "prune", str(checkpoint), "--keep", "2"]) == 0
+    assert (names(), capsys.readouterr().out.count("deleted ")) == (["a", "c", "d"], 1)
+    assert cli.main(["savepoint", "prune", str(checkpoint), "--older-than", "1 hour"]) == 0
+    assert names() == ["a", "c", "d"]
+    assert [one.name for one in savepoints.prune(checkpoint, keep=None, older_than=timedelta(hours=-1))] == ["c", "d"]
+    assert cli.main(["savepoint", "delete", str(checkpoint), "a"]) == 0
+    assert names() == []
+    check_error(
+        """
+        UNKNOWN_SAVEPOINT: <folder>/checkpoint has no savepoint a
+          hint: it has none
+          more: headrace error UNKNOWN_SAVEPOINT
+        """,
+        lambda: savepoints.delete(checkpoint, "a"),
+        hide={str(tmp_path): "<folder>"},
+    )
