@@ -29,7 +29,7 @@ rows = hr.read.files("{folder}/in", format="json", schema="k {key}", name="in")
 counts = rows.key_by("k").process(Count, order="arrival").named("counts")
 sinks = [counts.write.files("{folder}/out", format="json", name="out")]
 if {deeper}:
-    pairs = rows.group_by("k").agg(n="count(*)").group_by("n").agg(keys="count(*)").named("sizes")
+    pairs = rows.group_by("k").agg(n="count(*)").group_by("n").agg(keys="count(*)").named("by_size")
     sinks.append(pairs.write.files("{folder}/sizes", format="json", mode="changes", name="sizes"))
 job = hr.job("counts", *sinks)
 """
