@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headrace.engine.building import job
     from headrace.engine.collect import collect
     from headrace.engine.committed import committed_paths
+    from headrace.engine.diff import diff
     from headrace.engine.job import Job
     from headrace.engine.letters import Letters, letters
     from headrace.engine.state import State, state
@@ -71,7 +72,7 @@ if TYPE_CHECKING:
     from headrace.program.row import Row
     from headrace.schema import days, hours, minutes, seconds
     from headrace.spark.checkpoint.savepoints import Savepoint
-    from headrace.spark.deploy.deployment import Deployment, Verdict
+    from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
     from headrace.spark.deploy.rewind import Rewinding
     from headrace.spark.run.run import Run
     from headrace.spark.run.summary import Summary
@@ -88,6 +89,7 @@ _PUBLIC = {
         "headrace.engine.collect": "collect",
         "headrace.engine.committed": "committed_paths",
         "headrace.engine.building": "job",
+        "headrace.engine.diff": "diff",
         "headrace.engine.job": "Job",
         "headrace.engine.letters": "Letters letters",
         "headrace.engine.state": "State state",
@@ -112,7 +114,7 @@ _PUBLIC = {
         "headrace.spark.deploy.rewind": "Rewinding",
         "headrace.spark.run.run": "Run",
         "headrace.spark.checkpoint.savepoints": "Savepoint",
-        "headrace.spark.deploy.deployment": "Deployment Verdict",
+        "headrace.spark.deploy.deployment": "Deployment Diff Verdict",
         "headrace.spark.run.summary": "Summary",
         "headrace.sql.query": "from_dataframe sql",
     }.items()
@@ -127,6 +129,7 @@ __all__ = [
     "ConfigError",
     "ConnectorError",
     "Deployment",
+    "Diff",
     "Grouped",
     "HeadraceError",
     "Job",
@@ -162,6 +165,7 @@ __all__ = [
     "committed_paths",
     "cumulate",
     "days",
+    "diff",
     "each",
     "elsewhen",
     "emit",

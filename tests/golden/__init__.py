@@ -10,7 +10,7 @@
 
 The first folder is the format of checkpoints (`headrace.spark.checkpoint.folder.FORMAT`). All paths in the plans are relative, and every run begins in
 the folder that has `in`, `checkpoint` and `result`, so a copy goes on anywhere. What names the place where they were written is Spark's: its log of
-the files that were read, which are not read again, and the metadata of operators, which `headrace.spark.checkpoint.relocation` mends.
+the files that were read, which are not read again, and the metadata of operators, which `headrace.spark.checkpoint.schema_paths` mends.
 Query documents are those of the present format alone.
 """
 

@@ -12,6 +12,7 @@ from headrace.cli import (
     completion,
     demo,
     deploy,
+    diff,
     docs,
     doctor,
     error,
@@ -36,7 +37,7 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, savepoint, deploy, rescale, rewind, status, stop),
+    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )
 

@@ -2,18 +2,20 @@
 
 from headrace.engine.building import job
 from headrace.engine.collect import collect
+from headrace.engine.diff import diff
 from headrace.engine.job import Job
 from headrace.engine.letters import Letters, letters
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
 from headrace.spark.checkpoint.savepoints import Savepoint
-from headrace.spark.deploy.deployment import Deployment, Verdict
+from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
 from headrace.spark.deploy.rewind import Rewinding
 from headrace.spark.run.run import Run
 from headrace.spark.run.summary import Summary
 
 __all__ = [
     "Deployment",
+    "Diff",
     "Job",
     "Letters",
     "Rewinding",
@@ -24,6 +26,7 @@ __all__ = [
     "Table",
     "Verdict",
     "collect",
+    "diff",
     "job",
     "letters",
     "state",

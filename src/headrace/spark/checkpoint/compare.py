@@ -57,18 +57,9 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path) -> tuple[Iden
     try:
         return identify(stored.identity, job.shapes)
     except HeadraceError as error:
-        if not _deploys(job, stored):
+        if relocate(stored.identity, job.shapes).errors:
             raise
         raise together([HeadraceError(one.code, one.message, hint=_DEPLOY, site=one.site) for one in (error, *error.also)]) from None
-
-
-def _deploys(job: SparkJob, stored: Stored) -> bool:
-    """Return whether a deploy finds the state of all operators."""
-    try:
-        relocate(stored.identity, job.shapes)
-    except HeadraceError:
-        return False
-    return True
 
 
 def refuse_other_job(job: SparkJob, stored: Stored, folder: Path) -> None:

@@ -66,6 +66,13 @@ def reads_elsewhere(source: Source, before: Mapping[str, Any] | None) -> str | N
     return None if was == now else f"{source.name} now reads {now} instead of {was}"
 
 
+def renamed(source: Source, gone: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Return the name of a source of a stored plan, among those that are gone, that has read what a source reads."""
+    here = source.connect().reads_from()
+    stored = {name: known for name, node in gone.items() if (known := _stored(source, node)) is not None}
+    return None if here is None else next((name for name, known in stored.items() if known.reads_from() == here), None)
+
+
 def _stored(source: Source, before: Mapping[str, Any] | None) -> ports.Source | None:
     """Return the source of a stored plan, if it has the same connector."""
     if before is None or before["op"] != "source" or before["connector"] != source.connector:

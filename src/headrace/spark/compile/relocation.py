@@ -6,7 +6,7 @@ an operator keeps its state wherever it lay, and a sink its past.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headrace.errors import HeadraceError
@@ -20,7 +20,6 @@ from headrace.spark.compile.identity import (
     followed,
     free_name,
     fresh_query,
-    together,
 )
 from headrace.spark.compile.shapes import SINK, QueryShape
 
@@ -49,6 +48,8 @@ class Relocation:
     """The stored queries whose parts other queries continue."""
     first_new: int
     """The first id of an operator or sink that is new."""
+    errors: Mapping[str, HeadraceError]
+    """Why an operator cannot read the state under its name; it counts as new."""
 
     @property
     def names(self) -> dict[str, str]:
@@ -62,12 +63,12 @@ class Relocation:
 
 
 def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
-    """Find the operators and sinks of `queries` in the stored version, and number the new ones. Raises what no deploy can follow."""
+    """Find the operators and sinks of `queries` in the stored version, and number the new ones."""
     numbers = Numbers(stored.next)
     claims = {query.name: _origins(stored, query) for query in queries}
     continued = _continued(queries, claims)
     kept = {query.name: query for query in stored.queries}
-    errors: list[HeadraceError] = []
+    errors: dict[str, HeadraceError] = {}
     relocated: dict[str, Relocated] = {}
     for query in queries:
         origins = claims[query.name]
@@ -79,24 +80,18 @@ def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
         first = tuple(sorted(origins, key=lambda one: one.name != name))
         elsewhere = {shape.name for other in queries if other is not query for shape in other.shapes} - {DEAD_LETTERS}
         before = _before(name, query, first, set(continued.values()), elsewhere)
-        try:
-            entries = _followed(before, query, numbers)
-        except HeadraceError as error:
-            errors += [error, *error.also]
-            continue
+        entries = _followed(before, query, numbers, errors)
         moved = len(origins) > 1 or origins[0].name != name or _lies_elsewhere(origins[0], entries, query, elsewhere)
         here = {entry.op for entry in entries}
         past = [replace(entry, retired=True) for entry in before.entries if entry.op not in here and not (moved and entry.shape.keeps)]
         entries = tuple(_at_home(entry, name, first) for entry in entries)
         identity = QueryIdentity(name, query.sources, query.levels, query.clock, (*past, *entries))
         relocated[query.name] = Relocated(identity, before, tuple(one.name for one in first), moved)
-    if errors:
-        raise together(errors)
     taken = {one.identity.name for one in relocated.values()}
     gone = {origin for one in relocated.values() for origin in one.origins} - taken
     idle = [query for query in stored.queries if query.name not in taken | gone]
     whole = Identity((*(one.identity for one in relocated.values()), *idle), numbers.next)
-    return Relocation(relocated, whole, tuple(sorted(gone)), stored.next)
+    return Relocation(relocated, whole, tuple(sorted(gone)), stored.next, errors)
 
 
 def _origins(stored: Identity, query: QueryShape) -> tuple[QueryIdentity, ...]:
@@ -140,9 +135,8 @@ def _before(
     return QueryIdentity(name, sources, origins[0].levels, origins[0].clock, tuple(entries))
 
 
-def _followed(before: QueryIdentity, query: QueryShape, numbers: Numbers) -> tuple[Entry, ...]:
-    """Return the entries of a query's operators and sinks, with the state of those that are stored."""
-    errors: list[HeadraceError] = []
+def _followed(before: QueryIdentity, query: QueryShape, numbers: Numbers, errors: dict[str, HeadraceError]) -> tuple[Entry, ...]:
+    """Return the entries of a query's operators and sinks, with the state of those that are stored and can be read."""
     live = before.live()
     entries: list[Entry] = []
     for shape in query.shapes:
@@ -153,9 +147,8 @@ def _followed(before: QueryIdentity, query: QueryShape, numbers: Numbers) -> tup
         try:
             entries.append(followed(entry, shape, offline=True))
         except HeadraceError as error:
-            errors.append(error)
-    if errors:
-        raise together(errors)
+            errors[shape.name] = error
+            entries.append(entered(shape, numbers))
     return tuple(entries)
 
 

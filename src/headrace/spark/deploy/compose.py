@@ -18,7 +18,7 @@ from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.history import History
 from headrace.spark.checkpoint.offsets import Offsets, control_names, joined, offset_name
 from headrace.spark.checkpoint.record import Key, Record, Totals, Written
-from headrace.spark.checkpoint.relocation import mend
+from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.relocation import Relocated
 from headrace.spark.deploy.parts import ChangeText

@@ -13,7 +13,6 @@ import shutil
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from headrace.analysis.clocks import clocks
@@ -27,25 +26,26 @@ from headrace.points import DEPLOY_CALL, calls
 from headrace.spark.checkpoint import channel, savepoints, switch
 from headrace.spark.checkpoint.agreement import agree
 from headrace.spark.checkpoint.channel import Command
-from headrace.spark.checkpoint.compare import refuse_other_job, with_frozen_schemas
+from headrace.spark.checkpoint.compare import refuse_other_job
 from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, unusable
 from headrace.spark.checkpoint.record import place_of
-from headrace.spark.checkpoint.succession import refuse_mixed_results
-from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.compile.relocation import Relocated, relocate
-from headrace.spark.deploy.compose import compose, divided
-from headrace.spark.deploy.deployment import KEPT, Deployment, Verdict
+from headrace.spark.compile.relocation import Relocated
+from headrace.spark.deploy.compose import compose
+from headrace.spark.deploy.deployment import KEPT, Deployment
+from headrace.spark.deploy.diff import Comparison, Version
 from headrace.spark.deploy.stores import Counts, Origin
-from headrace.spark.deploy.verdicts import counted, rewrites_of, verdicts
 from headrace.spark.run.failures import full
 from headrace.spark.run.holders import held
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
 from headrace.spark.run.start import in_display_names
 
 _BEFORE = "before-deploy-"
+_OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS")
+"""The errors that say how two versions differ."""
+
 _KEPT = 3
 """The number of savepoints of deploys that are kept."""
 
@@ -67,7 +67,7 @@ def deploy(job: SparkJob, folder: Path, *, partitions: int | None = None, dry_ru
             stored = checkpoint.stored
             if stored is None or not checkpoint.begun:
                 raise _nothing(f"no run has been started in {folder}", "run the job with this checkpoint")
-            return _Deploy(job, checkpoint, stored, partitions or stored.partitions).run(began, dry_run=dry_run)
+            return _Deploy(job, checkpoint, stored, partitions).run(began, dry_run=dry_run)
         except HeadraceError as problem:
             in_display_names(problem, job, checkpoint)
             raise
@@ -80,12 +80,11 @@ def _nothing(what: str, cure: str) -> HeadraceError:
 class _Deploy:
     """A deploy to an open checkpoint."""
 
-    def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int) -> None:
-        self.job = with_frozen_schemas(job, stored)
-        self.checkpoint, self.stored, self.partitions = checkpoint, stored, partitions
+    def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None) -> None:
+        self.checkpoint, self.stored = checkpoint, stored
+        self.comparison = Comparison(Version.kept(checkpoint.folder, stored), job, partitions)
+        self.job, self.relocation, self.partitions = self.comparison.job, self.comparison.relocation, self.comparison.partitions
         refuse_other_job(self.job, stored, checkpoint.folder)
-        self.relocation = relocate(stored.identity, self.job.shapes)
-        self.rewrites = rewrites_of(self.relocation)
         epochs = {query.name: checkpoint.history(query.name).logged("commits") for query in stored.identity.queries}
         self.origins = {
             query.name: Origin(query, checkpoint.query(query.name), epochs[query.name], stored.partitions)
@@ -94,27 +93,26 @@ class _Deploy:
         }
 
     def run(self, began: float, *, dry_run: bool) -> Deployment:
-        """Check everything, then do it unless it is a dry run."""
-        notices = self._refuse()
-        judged = verdicts(self.stored.identity, self.relocation, self.rewrites, self.stored.partitions, self.partitions)
-        changes = self.partitions != self.stored.partitions or any(one.verdict != KEPT for one in judged)
-        counts: Counts = self._switched() if changes and not dry_run else {}
-        deployment = Deployment(
-            self.job.plan.job,
-            self.checkpoint.folder,
-            self._shown(judged, counts),
-            self.partitions,
-            self.stored.partitions,
-            dry_run,
-            time.monotonic() - began,
-            tuple(map(self.job.shown.text, notices)),
-        )
-        if changes and not dry_run:
+        """Check everything, then do it unless it is a dry run, which reports what keeps it from being done."""
+        notices: tuple[str, ...] = ()
+        refusals: tuple[HeadraceError, ...] = ()
+        try:
+            notices = self._refuse()
+        except HeadraceError as error:
+            if not dry_run or error.code not in _OF_THE_VERSION:
+                raise
+            refusals = (error, *error.also)
+        changed = self.partitions != self.stored.partitions or self._differs()
+        counts: Counts = self._switched() if changed and not dry_run else {}
+        diff = self.comparison.diff(str(self.checkpoint.folder), self.job.plan.job, notices, refusals, counts)
+        seconds = time.monotonic() - began
+        deployment = Deployment(self.job.plan.job, self.checkpoint.folder, diff, self.partitions, self.stored.partitions, dry_run, seconds)
+        if changed and not dry_run:
             channel.note(self.checkpoint.folder, Command.make("deploy"), deployment.to_json())
         return deployment
 
-    def _shown(self, judged: tuple[Verdict, ...], counts: Counts) -> tuple[Verdict, ...]:
-        return counted(judged, counts, self.job.shown)
+    def _differs(self) -> bool:
+        return any(one.verdict != KEPT for one in self.comparison.diff("", "").verdicts)
 
     def _refuse(self) -> tuple[str, ...]:
         """Raise what keeps this version from continuing. Returns the notices of a start."""
@@ -132,15 +130,7 @@ class _Deploy:
             if one.name != DEAD_LETTERS
         }
         self._refuse_other_history(marks)
-        totals = {
-            name: divided(one.before, {origin: self.checkpoint.record(origin).totals for origin in one.origins}, self.relocation.gone)
-            for name, one in ((one.identity.name, one) for one in self.relocation.queries.values())
-            if one.before is not None
-        }
-        before = replace(self.stored, identity=self.relocation.before)
-        notices = refuse_mixed_results(self.job, before, identity, names, totals, lambda sink: marks[sink][1])
-        check_computed(self.job, [identity.query(name) for name in names.values()])
-        return notices
+        return self.comparison.refuse(lambda sink: marks[sink][1])
 
     def _mark(self, one: Outlet, query: str) -> Mark | None:
         with at(one.node):
@@ -206,7 +196,7 @@ class _Deploy:
 
     def _is_composed(self, one: Relocated) -> bool:
         """Return whether the folder of a query is written anew."""
-        changed = any(rewrite.change for rewrite in self.rewrites.get(one.identity.name, ()))
+        changed = any(rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()))
         return any(name in self.origins for name in one.origins) and (one.moved or changed or self.partitions != self.stored.partitions)
 
     def _composed(self, one: Relocated, place: Path, log: Path) -> Counts:
@@ -220,7 +210,7 @@ class _Deploy:
             timed={name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT},
             partitions=self.partitions,
             settings=self.job.settings,
-            changes=[rewrite.change for rewrite in self.rewrites.get(one.identity.name, ()) if rewrite.change],
+            changes=[rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()) if rewrite.change],
             log=log,
         )
 

@@ -1,22 +1,23 @@
-"""The report of a deploy: a verdict for each operator, source and sink."""
+"""The reports of a comparison of two versions of a job, and of a deploy: a verdict for each operator, source and sink."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KEPT, EVOLVED, MOVED, NEW, DROPPED = "kept", "evolved", "moved", "new", "dropped"
+KEPT, EVOLVED, MOVED, NEW, DROPPED, REFUSED = "kept", "evolved", "moved", "new", "dropped", "refused"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What becomes of a part of a job.
+    """What becomes of a part of a job in another version.
 
     * `part`: `operator`, `source` or `sink`; `name`: its name.
-    * `verdict`: `kept`; `evolved`: its state is converted; `moved`: its state, unchanged, gets another place; `new`; `dropped`.
+    * `verdict`: `kept`; `evolved`: its state is converted; `moved`: its state, unchanged, gets another place; `new`; `dropped`; `refused`:
+      this version cannot use its state.
     * `reasons`: what has changed, in words.
-    * `keys`, `entries`, `held`, `bytes`: the size of the state that was written anew; 0 in a dry run.
+    * `keys`, `entries`, `held`, `bytes`: the size of the state that a deploy has written; else 0.
     """
 
     part: str
@@ -40,13 +41,66 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Diff:
+    """The difference between two versions of a job: what would become of each part. `hr.diff` returns it; it prints as text.
+
+    * `old`, `new`: what was compared, in words.
+    * `verdicts`: a [`Verdict`](#Verdict) for each source, each operator that keeps state, and each sink.
+    * `refusals`: why the new version cannot continue from the old one; empty if it can.
+    * `notices`: a line for each part that begins empty or is computed differently from now on.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
+        >>> def job(*views):
+        ...     return hr.job("spending", *(view.write.memory(name=name) for name, view in views))
+        >>> spent = ("per_card", charges.group_by("card").agg(spent="sum(amount)").named("spent"))
+        >>> sizes = ("per_size", charges.group_by("amount").agg(n="count(*)").group_by("n").agg(k="count(*)").named("sizes"))
+        >>> print(hr.diff(job(spent), job(spent, sizes)))
+        from the job spending to the job spending
+          kept    source   charges
+          kept    operator spent
+          new     operator charges.aggregate
+          new     operator sizes
+          kept    sink     per_card
+          new     sink     per_size
+          ...
+        >>> hr.diff(job(spent), job(sizes)).to_json()["refusals"]
+        []
+    """
+
+    old: str
+    new: str
+    verdicts: tuple[Verdict, ...]
+    refusals: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the difference as data that `json.dumps` takes."""
+        return {
+            "old": self.old,
+            "new": self.new,
+            "verdicts": [one.to_json() for one in self.verdicts],
+            "refusals": list(self.refusals),
+            "notices": list(self.notices),
+        }
+
+    def __str__(self) -> str:
+        return "\n".join([f"from {self.old} to {self.new}", *self.lines])
+
+    @property
+    def lines(self) -> list[str]:
+        """The text without its first line."""
+        return [*(f"  {one}" for one in self.verdicts), *(f"  {line}" for line in self.notices), *map("refused: {}".format, self.refusals)]
+
+
+@dataclass(frozen=True)
 class Deployment:
-    """The report of `Job.deploy`: what becomes, or would become, of each part of the job. It prints as text.
+    """The report of `Job.deploy`: what has become, or would become, of each part of the job. It prints as text.
 
     * `job`, `checkpoint`: the name of the job and its checkpoint.
-    * `verdicts`: a [`Verdict`](#Verdict) for each operator that keeps state, each source and each sink.
+    * `diff`: a [`Diff`](#Diff) of the two versions; `verdicts` are its verdicts.
     * `partitions`: the number of tasks of each level from now on; `before`: that of the earlier version.
-    * `notices`: a line for each part that begins empty or is computed differently from now on.
     * `dry_run`, `seconds`: whether nothing was changed, and the duration.
 
     Examples:
@@ -68,40 +122,40 @@ class Deployment:
 
     job: str
     checkpoint: Path
-    verdicts: tuple[Verdict, ...]
+    diff: Diff
     partitions: int
     before: int
     dry_run: bool
     seconds: float
-    notices: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of `diff`."""
+        return self.diff.verdicts
 
     @property
     def unchanged(self) -> bool:
         """Whether the checkpoint needs no change, so that a run can continue from it as it is."""
-        return self.before == self.partitions and all(one.verdict == KEPT for one in self.verdicts)
+        return self.before == self.partitions and not self.diff.refusals and all(one.verdict == KEPT for one in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as data that `json.dumps` takes."""
         return {
             "job": self.job,
             "checkpoint": str(self.checkpoint),
-            "verdicts": [one.to_json() for one in self.verdicts],
             "partitions": self.partitions,
             "before": self.before,
-            "notices": list(self.notices),
             "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
+            "diff": self.diff.to_json(),
         }
 
     def __str__(self) -> str:
         if self.unchanged:
             return f"{self.job}: {self.checkpoint} can continue with this version as it is"
-        done = "would be deployed" if self.dry_run else "was deployed"
-        lines = [f"{self.job}: {done} to {self.checkpoint}"]
-        lines += [f"  {one}" for one in self.verdicts]
-        lines += [f"  {line}" for line in self.notices]
-        lines.append("nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; the next run continues with this version")
-        return "\n".join(lines)
+        done = "cannot be deployed" if self.diff.refusals else "would be deployed" if self.dry_run else "was deployed"
+        end = "nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; the next run continues with this version"
+        return "\n".join([f"{self.job}: {done} to {self.checkpoint}", *self.diff.lines, end])
 
 
 def _amount(n: int, one: str) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from headrace.errors import HeadraceError
 from headrace.plan import DisplayNames
 from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import SINK
-from headrace.spark.deploy.deployment import DROPPED, EVOLVED, KEPT, MOVED, NEW, Verdict
+from headrace.spark.deploy.deployment import DROPPED, EVOLVED, KEPT, MOVED, NEW, REFUSED, Verdict
 from headrace.spark.deploy.rewrite import Rewrite, rewrites
 from headrace.spark.deploy.stores import Counts
 
@@ -35,15 +36,22 @@ def verdicts(stored: Identity, relocation: Relocation, rewrites: Rewrites, befor
         changes = {rewrite.op: rewrite for rewrite in rewrites.get(one.identity.name, ())}
         for entry in one.identity.live().values():
             if entry.shape.keeps:
-                operators.append(_operator(entry, one, stored, changes.get(entry.op), before, partitions))
+                error = relocation.errors.get(entry.shape.name)
+                refused = None if error is None else Verdict("operator", entry.shape.name, REFUSED, (objection(error),))
+                operators.append(refused or _operator(entry, one, stored, changes.get(entry.op), before, partitions))
             elif entry.shape.kind == SINK and entry.shape.name != DEAD_LETTERS:
                 sinks.append(Verdict("sink", entry.shape.name, KEPT if _known(entry, one) else NEW))
     known = [entry for query in stored.queries for entry in query.live().values()]
     here = {entry.op for one in relocation.queries.values() for entry in one.identity.live().values()}
-    gone = [entry for entry in known if entry.op not in here]
+    gone = [entry for entry in known if entry.op not in here and entry.shape.name not in relocation.errors]
     operators += [Verdict("operator", entry.shape.name, DROPPED) for entry in gone if entry.shape.keeps]
     sinks += [Verdict("sink", entry.shape.name, DROPPED) for entry in gone if entry.shape.kind == SINK and entry.shape.name != DEAD_LETTERS]
     return (*sources, *operators, *sinks)
+
+
+def objection(error: HeadraceError) -> str:
+    """Return what an error says, without what it says of the checkpoint."""
+    return error.message.removesuffix(", but the checkpoint holds state of the earlier version")
 
 
 def counted(all: Sequence[Verdict], counts: Counts, shown: DisplayNames) -> tuple[Verdict, ...]:

@@ -19,7 +19,7 @@ from headrace.ports import aside
 from headrace.spark.checkpoint import repaired, torn
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import SILENCE
-from headrace.spark.checkpoint.relocation import mend
+from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.document import build
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.job import SparkJob

@@ -1,4 +1,4 @@
-"""A checkpoint that was moved: Spark's metadata of operators has the absolute paths of files."""
+"""The absolute paths of state schemas in Spark's metadata of operators, for a checkpoint that was moved."""
 
 from __future__ import annotations
 

@@ -1,0 +1,118 @@
+"""The difference between two versions of a job: what of the state of one the other can use, and where it belongs from now on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headrace.durable.marks import Mark
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.compare import with_frozen_schemas
+from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.checkpoint.readings import renamed
+from headrace.spark.checkpoint.record import Totals, recorded
+from headrace.spark.checkpoint.succession import refuse_mixed_results
+from headrace.spark.compile.computed import check_computed
+from headrace.spark.compile.identity import Identity, identify
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.relocation import Relocation, relocate
+from headrace.spark.deploy.compose import divided
+from headrace.spark.deploy.deployment import Diff
+from headrace.spark.deploy.stores import Counts
+from headrace.spark.deploy.verdicts import Rewrites, counted, rewrites_of, verdicts
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a job as it is stored, and the counts of its queries."""
+
+    stored: Stored
+    totals: Mapping[str, Totals]
+
+    @classmethod
+    def of(cls, job: SparkJob) -> Version:
+        """Return a version that has run for an epoch."""
+        identity, _ = identify(Identity(), job.shapes)
+        plan: Mapping[str, Any] = json.loads(json.dumps(job.plan.to_json()))
+        stored = Stored("", job.plan.job, plan, job.settings, 1, identity)
+        return cls(stored, {query.name: Totals(epoch=0) for query in identity.queries})
+
+    @classmethod
+    def kept(cls, folder: Path, stored: Stored) -> Version:
+        """Return the version of a checkpoint."""
+        return cls(stored, {query.name: recorded(folder / "record", query.name) for query in stored.identity.queries})
+
+
+class Comparison:
+    """A new version of a job beside the old one. `partitions`: the number of tasks of each level from now on."""
+
+    def __init__(self, old: Version, job: SparkJob, partitions: int | None = None) -> None:
+        self.old = old
+        self.job = with_frozen_schemas(job, old.stored)
+        self.partitions = partitions or old.stored.partitions
+        self.relocation: Relocation = relocate(old.stored.identity, self.job.shapes)
+        self.rewrites: Rewrites = rewrites_of(self.relocation)
+
+    @property
+    def before(self) -> int:
+        return self.old.stored.partitions
+
+    def refuse(self, mark: Callable[[str], Mark | None] = lambda sink: None) -> tuple[str, ...]:
+        """Raise why the new version cannot continue from the old one. Returns the notices of a start. `mark`: what a sink holds."""
+        errors = [*self.relocation.errors.values(), *self._renamed_sources()]
+        notices: tuple[str, ...] = ()
+        try:
+            notices = self._succeeds(mark)
+        except HeadraceError as error:
+            known = {one.message for one in errors}
+            errors += [one for one in (error, *error.also) if one.message not in known]
+        if errors:
+            first, *rest = errors
+            raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+        return notices
+
+    def diff(
+        self, old: str, new: str, notices: Sequence[str] = (), refusals: Sequence[HeadraceError] = (), counts: Counts | None = None
+    ) -> Diff:
+        """Return the report. `counts`: the size of the state that was written."""
+        judged = verdicts(self.old.stored.identity, self.relocation, self.rewrites, self.before, self.partitions)
+        shown = self.job.shown
+        return Diff(
+            old,
+            new,
+            counted(judged, counts or {}, shown),
+            tuple(shown.text(one.message) for one in refusals),
+            tuple(map(shown.text, notices)),
+        )
+
+    def _succeeds(self, mark: Callable[[str], Mark | None]) -> tuple[str, ...]:
+        relocation, gone = self.relocation, self.relocation.gone
+        totals = {
+            one.identity.name: divided(one.before, {origin: self.old.totals[origin] for origin in one.origins}, gone)
+            for one in relocation.queries.values()
+            if one.before is not None
+        }
+        before = replace(self.old.stored, identity=relocation.before)
+        notices = refuse_mixed_results(self.job, before, relocation.identity, relocation.names, totals, mark)
+        check_computed(self.job, [one.identity for one in relocation.queries.values()])
+        return notices
+
+    def _renamed_sources(self) -> list[HeadraceError]:
+        """Return an error for each new source that reads what one has read that is gone: all of it would be read again."""
+        stored = {node["name"]: node for node in self.old.stored.plan["nodes"] if node["op"] == "source"}
+        here = {str(source.name) for source in self.job.sources}
+        gone = {name: node for name, node in stored.items() if name not in here}
+        new = [source for source in self.job.sources if str(source.name) not in stored]
+        return [
+            HeadraceError(
+                "STATE_CHANGED",
+                f"the source {source.name} reads what the source {name} has read, and would read all of it again",
+                hint=f'if it was renamed, restore its name with name="{name}"',
+                site=source.site,
+            )
+            for source in new
+            if (name := renamed(source, gone)) is not None
+        ]
