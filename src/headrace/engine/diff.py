@@ -37,10 +37,10 @@ def diff(old: Job | str | os.PathLike[str], new: Job | str | os.PathLike[str]) -
         >>> print(hr.diff(".headrace/sums", job("sum(amount)")))
         from ....headrace/sums to the job sums
           kept    source   charges
-          kept    operator charges.aggregate
+          kept    operator aggregate(charges)
           kept    sink     out
         >>> [(one.name, one.verdict) for one in hr.diff(".headrace/sums", job("max(amount)")).verdicts if one.part == "operator"]
-        [('charges.aggregate', 'new'), ('charges.aggregate', 'dropped')]
+        [('aggregate(charges)', 'new'), ('aggregate(charges)', 'dropped')]
     """
     refuse_while_loading("hr.diff")
     version, was = _old(old)

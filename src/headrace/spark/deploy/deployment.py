@@ -60,7 +60,7 @@ class Diff:
         from the job spending to the job spending
           kept    source   charges
           kept    operator spent
-          new     operator charges.aggregate
+          new     operator aggregate(charges)
           new     operator sizes
           kept    sink     per_card
           new     sink     per_size

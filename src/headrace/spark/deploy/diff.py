@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
+from headrace.plan import DisplayNames, Plan
 from headrace.spark.checkpoint.compare import with_frozen_schemas
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.readings import renamed
@@ -22,7 +23,7 @@ from headrace.spark.compile.relocation import Relocation, relocate
 from headrace.spark.deploy.compose import divided
 from headrace.spark.deploy.deployment import Diff
 from headrace.spark.deploy.stores import Counts
-from headrace.spark.deploy.verdicts import Rewrites, counted, rewrites_of, verdicts
+from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrites_of, verdicts
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,6 @@ class Comparison:
         self.relocation: Relocation = relocate(old.stored.identity, self.job.shapes)
         self.rewrites: Rewrites = rewrites_of(self.relocation)
 
-    @property
-    def before(self) -> int:
-        return self.old.stored.partitions
-
     def refuse(self, mark: Callable[[str], Mark | None] = lambda sink: None) -> tuple[str, ...]:
         """Raise why the new version cannot continue from the old one. Returns the notices of a start. `mark`: what a sink holds."""
         errors = [*self.relocation.errors.values(), *self._renamed_sources()]
@@ -78,12 +75,13 @@ class Comparison:
         self, old: str, new: str, notices: Sequence[str] = (), refusals: Sequence[HeadraceError] = (), counts: Counts | None = None
     ) -> Diff:
         """Return the report. `counts`: the size of the state that was written."""
-        judged = verdicts(self.old.stored.identity, self.relocation, self.rewrites, self.before, self.partitions)
+        judged = verdicts(self.old.stored, self.job.plan, self.relocation, self.rewrites, self.partitions)
         shown = self.job.shown
+        plans = [shown, DisplayNames.of(Plan.from_json(self.old.stored.plan))]
         return Diff(
             old,
             new,
-            counted(judged, counts or {}, shown),
+            displayed(counted(judged, counts or {}), plans),
             tuple(shown.text(one.message) for one in refusals),
             tuple(map(shown.text, notices)),
         )

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.plan import DisplayNames
+from headrace.plan import DisplayNames, Plan
+from headrace.plan.codec import without_sites
+from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import SINK
 from headrace.spark.deploy.deployment import DROPPED, EVOLVED, KEPT, MOVED, NEW, REFUSED, Verdict
 from headrace.spark.deploy.rewrite import Rewrite, rewrites
 from headrace.spark.deploy.stores import Counts
+
+Nodes = Mapping[str, Mapping[str, Any]]
+"""The nodes of a plan as JSON, by name."""
+
+_LONGEST = 100
+"""The most characters of a field in a reason."""
 
 Rewrites = Mapping[str, Sequence[Rewrite]]
 """The rewrites of each query, by its name in the checkpoint."""
@@ -24,9 +34,11 @@ def rewrites_of(relocation: Relocation) -> Rewrites:
     return {query.name: rewrites(before, relocation.identity, query) for query in before.queries}
 
 
-def verdicts(stored: Identity, relocation: Relocation, rewrites: Rewrites, before: int, partitions: int) -> tuple[Verdict, ...]:
-    """Return the verdicts on sources, operators and sinks. `before` and `partitions`: the numbers of partitions."""
-    was = {source for query in stored.queries for source in query.sources}
+def verdicts(stored: Stored, plan: Plan, relocation: Relocation, rewrites: Rewrites, partitions: int) -> tuple[Verdict, ...]:
+    """Return the verdicts on sources, operators and sinks of a plan."""
+    identity, before = stored.identity, stored.partitions
+    nodes = [{node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (stored.plan, plan.to_json())]
+    was = {source for query in identity.queries for source in query.sources}
     now = {source for one in relocation.queries.values() for source in one.identity.sources}
     sources = [Verdict("source", name, KEPT if name in was else NEW) for name in sorted(now)]
     sources += [Verdict("source", name, DROPPED) for name in sorted(was - now)]
@@ -34,14 +46,14 @@ def verdicts(stored: Identity, relocation: Relocation, rewrites: Rewrites, befor
     sinks: list[Verdict] = []
     for one in relocation.queries.values():
         changes = {rewrite.op: rewrite for rewrite in rewrites.get(one.identity.name, ())}
-        for entry in one.identity.live().values():
+        for name, entry in one.identity.live().items():
             if entry.shape.keeps:
-                error = relocation.errors.get(entry.shape.name)
-                refused = None if error is None else Verdict("operator", entry.shape.name, REFUSED, (objection(error),))
-                operators.append(refused or _operator(entry, one, stored, changes.get(entry.op), before, partitions))
-            elif entry.shape.kind == SINK and entry.shape.name != DEAD_LETTERS:
-                sinks.append(Verdict("sink", entry.shape.name, KEPT if _known(entry, one) else NEW))
-    known = [entry for query in stored.queries for entry in query.live().values()]
+                error = relocation.errors.get(name)
+                refused = None if error is None else Verdict("operator", name, REFUSED, _objections(name, error, *nodes))
+                operators.append(refused or _operator(entry, one, identity, changes.get(entry.op), before, partitions))
+            elif entry.shape.kind == SINK and name != DEAD_LETTERS:
+                sinks.append(Verdict("sink", name, KEPT if _known(entry, one) else NEW))
+    known = [entry for query in identity.queries for entry in query.live().values()]
     here = {entry.op for one in relocation.queries.values() for entry in one.identity.live().values()}
     gone = [entry for entry in known if entry.op not in here and entry.shape.name not in relocation.errors]
     operators += [Verdict("operator", entry.shape.name, DROPPED) for entry in gone if entry.shape.keeps]
@@ -49,15 +61,30 @@ def verdicts(stored: Identity, relocation: Relocation, rewrites: Rewrites, befor
     return (*sources, *operators, *sinks)
 
 
-def objection(error: HeadraceError) -> str:
-    """Return what an error says, without what it says of the checkpoint."""
-    return error.message.removesuffix(", but the checkpoint holds state of the earlier version")
+def _objections(name: str, error: HeadraceError, before: Nodes, now: Nodes) -> tuple[str, ...]:
+    """Return what an error says of an operator, and how its definition differs from the stored one."""
+    objection = error.message.removesuffix(", but the checkpoint holds state of the earlier version").removeprefix(f"{name} ")
+    was, is_now = before.get(name, {}), now.get(name, {})
+    other = [field for field in is_now if field in was and field not in ("name", "inputs") and was[field] != is_now[field]]
+    return (objection, *(f"{field} is {_short(is_now[field])} instead of {_short(was[field])}" for field in other))
 
 
-def counted(all: Sequence[Verdict], counts: Counts, shown: DisplayNames) -> tuple[Verdict, ...]:
-    """Return verdicts with the sizes of the state that was written, and display names."""
-    sized = (replace(one, **counts.get(one.name, {})) if one.part == "operator" else one for one in all)  # type: ignore[arg-type]  # numbers
-    return tuple(replace(one, name=shown(one.name), reasons=tuple(map(shown.text, one.reasons))) for one in sized)
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def counted(all: Sequence[Verdict], counts: Counts) -> tuple[Verdict, ...]:
+    """Return verdicts with the sizes of the state that was written."""
+    return tuple(replace(one, **counts.get(one.name, {})) if one.part == "operator" else one for one in all)  # type: ignore[arg-type]  # numbers
+
+
+def displayed(all: Sequence[Verdict], plans: Sequence[DisplayNames]) -> tuple[Verdict, ...]:
+    """Return verdicts with display names: those of the first plan that has some for a part."""
+    verdicts = tuple(all)
+    for shown in plans:
+        verdicts = tuple(replace(one, name=shown(one.name), reasons=tuple(map(shown.text, one.reasons))) for one in verdicts)
+    return verdicts
 
 
 def _known(entry: Entry, one: Relocated) -> bool:
