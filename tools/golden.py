@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> None:
     """Write all cases, or those named. Each also runs to its end: a golden whose last run fails would be worthless."""
     sys.path.insert(0, str(ROOT))
-    from tests.golden import GOLDEN
+    from tests.golden import DEPLOYS, GOLDEN
 
     from headrace.plan.codec import without_sites
     from headrace.spark.checkpoint.folder import FORMAT
@@ -36,6 +36,8 @@ def main() -> None:
         shutil.rmtree(case, ignore_errors=True)
         for number, run in enumerate(cases(), 1):
             _write(case / str(number) / "plan.json", without_sites(run.job.plan.to_json()))
+            if run.deploys:
+                (case / str(number) / DEPLOYS).touch()
             files = {**run.changed, **{(source, number): rows for source, rows in run.files.items()}}
             for (source, of_run), rows in files.items():
                 file = case / str(number) / "in" / source / f"{of_run}.json"

@@ -20,6 +20,8 @@ class Run:
     job: hr.Job
     files: dict[str, Rows]
     changed: dict[tuple[str, int], Rows] = field(default_factory=dict)
+    deploys: bool = False
+    """Whether this version is deployed before it runs."""
 
 
 def read(name: str, schema: str = ROWS, *, timed: bool = True) -> hr.Stream:
@@ -222,6 +224,25 @@ def levels() -> Iterator[Run]:
     yield Run(job, {"rows": [row("a", 8, 12), row("b", 0, 12), row("c", 1, 20), row("c", 101, 21), row("c", 2, 40)]})
 
 
+def moved() -> Iterator[Run]:
+    """Two queries become one, whose sinks are known to their places by the queries that they began in."""
+    rows, others = read("rows"), read("others")
+
+    def version(*more: hr.Sink) -> hr.Job:
+        pairs = rows.key_by("k").process(Pairs, time="at").named("pairs")
+        most = others.group_by("k").agg(v="max(v)").changes().named("most")
+        return hr.job("moved", kept(pairs, "pairs"), kept(most, "most"), *more)
+
+    both = rows.union(others).key_by("k").process(Pairs, time="at").named("both")
+    minutes = range(1, 8)
+    files = {name: [row(k, 7 * n % 5, n) for n in minutes for k in ("a", "b")] for name in ("rows", "others")}
+    yield Run(version(), files)
+    later = {name: [row(k, 6 * n % 7, n) for n in range(8, 15) for k in ("a", "c")] for name in ("rows", "others")}
+    yield Run(version(kept(both, "both")), later, deploys=True)
+    last = {name: [row(k, 5 * n % 9, n) for n in range(15, 40, 5) for k in ("a", "b", "c")] for name in ("rows", "others")}
+    yield Run(version(kept(both, "both")), last)
+
+
 class Before(hr.Program):
     """The version that `After` follows."""
 
@@ -384,7 +405,7 @@ def grown() -> Iterator[Run]:
 
 CASES = {
     job.__name__: job
-    for job in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown)
+    for job in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown, moved)
 }
 """The runs of a job, by name; the test makes the last run."""
 

@@ -24,6 +24,8 @@ from pathlib import Path
 import headrace as hr
 
 GOLDEN = Path(__file__).parent
+DEPLOYS = "deploys"
+"""The file in the folder of a run whose version is deployed before it runs."""
 
 
 def checkpoints() -> list[Path]:
@@ -46,7 +48,10 @@ def run(step: Path, folder: Path, *, last: bool, partitions: int | None = None) 
     shutil.rmtree(folder / "in", ignore_errors=True)
     shutil.copytree(step / "in", folder / "in")
     with contextlib.chdir(folder):
-        hr.load(step / "plan.json").run(checkpoint="checkpoint", flush=last, progress=False, partitions=partitions)
+        job = hr.load(step / "plan.json")
+        if (step / DEPLOYS).exists():
+            job.deploy(checkpoint="checkpoint")
+        job.run(checkpoint="checkpoint", flush=last, progress=False, partitions=partitions)
 
 
 def results(folder: Path) -> dict[str, list[str]]:

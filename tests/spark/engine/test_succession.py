@@ -531,9 +531,26 @@ def test_programs_and_cells_that_begin_empty() -> None:
 
     assert versions(job(Count), job(Count)) == ()
     assert versions(job(Count), job(Count2)) == ('the cell m of counts starts empty, and n is gone: to keep its values, write was="n"',)
-    assert versions(job(Count), job(Count, "numbers")) == (
-        "out receives differently computed rows from epoch 4 on",
-        'numbers is new on this checkpoint: it starts empty at epoch 4; counts is gone: if it was renamed, keep its state with .named("counts")',
+
+
+def test_a_program_that_lost_its_name() -> None:
+    """It would begin empty, and the state under the other name would go."""
+
+    def job(*names: str) -> SparkJob:
+        return compiled(*(counted(Count, name).write.files(name, format="json", name=f"{name}_out") for name in names))
+
+    check_error(
+        """
+        STATE_CHANGED: numbers is new, and counts is gone, whose state would be lost
+          at test_succession.py:*: return sales().key_by("shop").process(program).named(name)
+          hint: nothing was changed: if it was renamed, keep its state with .named("counts"); `headrace deploy FILE` drops the state
+          more: headrace error STATE_CHANGED
+        """,
+        lambda: versions(job("counts"), job("numbers")),
+    )
+    assert versions(job("counts"), job("counts", "numbers")) == (
+        "numbers_out is new on this checkpoint: it receives rows from epoch 4 on, none from before",
+        "numbers is new on this checkpoint: it starts empty at epoch 4",
     )
 
 

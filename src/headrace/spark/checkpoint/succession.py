@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from headrace.analysis.clocks import clocks
-from headrace.durable.marks import Mark, named, readable
+from headrace.durable.marks import Mark, named
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
 from headrace.ops.dedupe import forgets_keys_after
@@ -26,6 +26,7 @@ from headrace.plan import Node, order
 from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.forms import Form, form_of, misfit, other_columns, stored_form
+from headrace.spark.checkpoint.program_changes import begun, otherwise, replaced
 from headrace.spark.checkpoint.readings import lost_position, reads_elsewhere, reread
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
@@ -61,11 +62,13 @@ def refuse_mixed_results(
     names: Mapping[str, str],
     totals: Mapping[str, Totals],
     mark: Callable[[str], Mark | None] = lambda sink: None,
+    *,
+    drops: bool = False,
 ) -> tuple[str, ...]:
     """Refuse sinks and programs that would mix rows of two versions. Returns a line for each part that begins empty and does no harm.
 
     `names`: the checkpoint's name for each query of the job. `totals`: the counts of each stored query. `mark`: what a sink holds at its
-    current place, None if that is unknown.
+    current place, None if that is unknown. `drops`: a program may be gone while another is new.
     """
     known = list(_forerunners(stored, totals))
     mark = cache(mark)
@@ -105,8 +108,9 @@ def refuse_mixed_results(
             errors += _other_times(query, before, times, stored)
             errors += _mixed_programs(query.operators, before, now, new, other)
             errors += _reread(query.operators, before, other)
-            notices += _otherwise(query.operators, before, now, epoch, other)
-            notices += _begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
+            errors += () if drops else replaced(before, now, query.operators)
+            notices += otherwise(query.operators, before, now, epoch, other)
+            notices += begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
     if errors:
         first, *rest = errors
         raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
@@ -297,39 +301,6 @@ def _partial(
         yield f"{sink.name} receives differently computed rows from epoch {epoch + 1} on"
     elif sink.name in other:
         yield f"{sink.name} receives differently read rows from epoch {epoch + 1} on: {other[str(sink.name)]}"
-
-
-def _otherwise(operators: Iterable[Node], old: QueryIdentity, now: QueryIdentity, epoch: int, other: Mapping[str, str]) -> Iterator[str]:
-    """Yield notices about programs that take rows as they come, and now get other rows."""
-    before, after = old.live(), now.live()
-    for node in operators:
-        name = str(node.name)
-        if name not in before or after[name].shape.kind != PROGRAM:
-            continue
-        if not after[name].shape.reads_like(before[name].shape):
-            yield f"{name} receives differently computed rows from epoch {epoch + 1} on"
-        elif name in other:
-            yield f"{name} receives differently read rows from epoch {epoch + 1} on: {other[name]}"
-
-
-def _begun(old: QueryIdentity, now: QueryIdentity, operators: Iterable[Node], epoch: int) -> Iterator[str]:
-    """Yield notices about operators and cells that begin empty on a checkpoint with a past."""
-    before, after = old.live(), now.live()
-    gone = (name for name, entry in before.items() if name not in after and entry.shape.kind == PROGRAM)
-    lost = sorted(name for name in gone if name == readable(name))
-    for node in operators:
-        name = str(node.name)
-        if name not in before:
-            renamed = (
-                f'; {lost[0]} is gone: if it was renamed, keep its state with .named("{lost[0]}")' if lost and not node.by_content else ""
-            )
-            yield f"{name} is new on this checkpoint: it starts empty at epoch {epoch + 1}{renamed}"
-            continue
-        cells, kept = (one.layouts[-1].cells for one in (before[name], after[name]))
-        dropped = [cell.name for cell in cells if cell.id not in {one.id for one in kept}]
-        empty = [cell.name for cell in kept if cell.id not in {one.id for one in cells} and cell.computed is None]
-        if dropped and empty:
-            yield f'the cell {empty[0]} of {name} starts empty, and {dropped[0]} is gone: to keep its values, write was="{dropped[0]}"'
 
 
 def _changing(end: Node, new: Collection[str]) -> list[Node]:

@@ -94,7 +94,7 @@ class Comparison:
             if one.before is not None
         }
         before = replace(self.old.stored, identity=relocation.before)
-        notices = refuse_mixed_results(self.job, before, relocation.identity, relocation.names, totals, mark)
+        notices = refuse_mixed_results(self.job, before, relocation.identity, relocation.names, totals, mark, drops=True)
         check_computed(self.job, [one.identity for one in relocation.queries.values()])
         return notices
 
