@@ -50,7 +50,7 @@ def diff(old: Job | str | os.PathLike[str], new: Job | str | os.PathLike[str]) -
         try:
             return comparison.diff(was, now, comparison.refuse())
         except HeadraceError as error:
-            if error.code not in ("STATE_CHANGED", "BAD_WAS"):
+            if error.code not in ("STATE_CHANGED", "SETTINGS_CHANGED", "BAD_WAS"):
                 raise
             return comparison.diff(was, now, refusals=(error, *error.also))
 

@@ -14,6 +14,7 @@ from headrace.errors import HeadraceError
 from headrace.schema import Struct
 from headrace.settings import JOBS
 from headrace.spark.checkpoint.folder import Stored, is_checkpoint, is_clearing, stored_in
+from headrace.spark.checkpoint.switch import is_switching
 from headrace.spark.inspect import tables
 from headrace.spark.inspect.inspect import Inspected, Rows, unknown_table
 from headrace.spelling import suggestion
@@ -175,7 +176,7 @@ def state(checkpoint: str | os.PathLike[str], *, epoch: int | None = None) -> St
 
 def stored_job(folder: Path) -> Stored:
     """Read `job.json`, without a lock."""
-    stored = None if is_clearing(folder) else stored_in(folder)
+    stored = None if is_clearing(folder) or is_switching(folder) else stored_in(folder)
     if stored is not None:
         return stored
     raise no_checkpoint(folder)
@@ -183,6 +184,9 @@ def stored_job(folder: Path) -> Stored:
 
 def no_checkpoint(folder: Path, other: Path | None = None) -> HeadraceError:
     """Return the error for a folder that is no checkpoint; `other` is a second folder that was tried."""
+    if is_switching(folder):
+        hint = "start the job, or repeat the deploy: both finish it"
+        return HeadraceError("NOT_A_CHECKPOINT", f"{folder} is being switched to a new version of its job", hint=hint)
     if is_clearing(folder):
         hint = "wait until the job has started; if that start was interrupted, start it again"
         return HeadraceError("NOT_A_CHECKPOINT", f"{folder} is being cleared by a start with fresh=True", hint=hint)

@@ -15,7 +15,7 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -56,12 +56,13 @@ def send(folder: Path, command: Command) -> None:
     atomic.create(_file(folder, command.id), text_of(content))
 
 
-def pending(folder: Path) -> Command | None:
-    """Return the command that has waited longest for an answer."""
+def pending(folder: Path, skipped: Collection[str] = ()) -> Command | None:
+    """Return the command that has waited longest for an answer, but for those whose ids are `skipped`."""
     place = folder / COMMANDS
     names = {path.name for path in place.iterdir()} if place.is_dir() else set()
     waiting = [name.removesuffix(".json") for name in names if name.endswith(".json") and not name.endswith(_ANSWER) and name[0] != "."]
-    commands = [command for id in waiting if f"{id}{_ANSWER}" not in names and (command := _read(folder, id)) is not None]
+    open = [id for id in waiting if f"{id}{_ANSWER}" not in names and id not in skipped]
+    commands = [command for id in open if (command := _read(folder, id)) is not None]
     return min(commands, key=lambda one: (one.at, one.id), default=None)
 
 
@@ -116,11 +117,15 @@ def withdraw(folder: Path, command: Command) -> None:
 
 
 def _read(folder: Path, id: str) -> Command | None:
-    value = read(_file(folder, id))
-    if value is None:
-        return None
-    what, by, at = (typed(value[field], str) for field in ("what", "by", "at"))
-    return Command(id, what, typed(value["arguments"], Mapping), by, at)
+    try:
+        value = read(_file(folder, id))
+        if value is None:
+            return None
+        what, by, at = (typed(value[field], str) for field in ("what", "by", "at"))
+        return Command(id, what, typed(value["arguments"], Mapping), by, at)
+    except (HeadraceError, KeyError, TypeError, ValueError):
+        # A damaged file is no reason to end a job: nobody knows what it asks for.
+        return Command(id, "that cannot be read", {}, "", "")
 
 
 def _file(folder: Path, id: str) -> Path:

@@ -71,6 +71,11 @@ def refuse_other_job(job: SparkJob, stored: Stored, folder: Path) -> None:
             hint="give each job a folder of its own; if you renamed the job, keep the old name in hr.job(...), "
             "or start over with fresh=True",
         )
+    refuse_other_settings(job, stored)
+
+
+def refuse_other_settings(job: SparkJob, stored: Stored) -> None:
+    """Refuse settings that would change the meaning of what is stored."""
     changed = [
         f"{name} was {stored.settings.get(name)} and is {value}"
         for name, value in job.settings.items()

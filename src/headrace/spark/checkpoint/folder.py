@@ -143,13 +143,19 @@ class Checkpoint:
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None
         try:
-            finish(self.folder)
+            self._finish_switch()
             self.stored = None if fresh or self.clearing else stored_in(self.folder)
             # the sinks know the checkpoint by this id
             self.id = self.stored.id if self.stored is not None else uuid.uuid4().hex
         except BaseException:
             self.lease.release()
             raise
+
+    def _finish_switch(self) -> None:
+        try:
+            finish(self.folder)
+        except OSError as problem:
+            raise unusable(self.folder, problem.strerror or str(problem)) from None
 
     @property
     def clearing(self) -> bool:

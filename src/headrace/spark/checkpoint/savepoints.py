@@ -32,8 +32,8 @@ from headrace.spelling import suggestion
 FORMAT = 1
 _FILE = "savepoint.json"
 _LEFT_OUT = {SAVEPOINTS, NEXT, SWITCH, "errors.log", "commands"}
-_APPENDED = (".jsonl",)
-"""Files to which lines are added: a link would see those that come later."""
+_WRITTEN_ONCE = ("queries", "epochs", "dead_letters", "refused", "repaired")
+"""The folders whose files are written once, and then only removed or replaced by others. Manifests that are lists of lines may grow."""
 
 
 @dataclass(frozen=True)
@@ -175,19 +175,21 @@ def _copy(folder: Path, to: Path) -> None:
         if is_lock(name) or name in _LEFT_OUT or name.startswith("."):
             continue
         if path.is_dir():
+            copied = name not in _WRITTEN_ONCE
             for parent, folders, files in os.walk(path):
                 here = to / Path(parent).relative_to(folder)
                 here.mkdir(exist_ok=True)
                 folders[:] = [one for one in folders if one != "staging"]
                 for file in files:
-                    _link(Path(parent, file), here / file)
+                    _take(Path(parent, file), here / file, copied=copied or file.endswith(".jsonl"))
         else:
-            _link(path, to / name)
+            _take(path, to / name, copied=True)
 
 
-def _link(source: Path, to: Path) -> None:
+def _take(source: Path, to: Path, *, copied: bool) -> None:
+    """Copy or link a file."""
     try:
-        if source.name.endswith(_APPENDED):
+        if copied:
             shutil.copy2(source, to)
         else:
             os.link(source, to)

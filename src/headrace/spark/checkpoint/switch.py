@@ -1,6 +1,7 @@
 """The switch of a checkpoint to a new version: what a deploy has made takes the place of what was there, all or nothing.
 
-next      job.json, and queries, epochs and records of the queries that are replaced, while a deploy makes them; without effect
+next      job.json, and queries, epochs and records of the queries that are replaced, while a deploy makes them; without effect, and
+          removed by whoever opens the checkpoint next
 switch    the same, complete: it counts from this rename on, and whoever opens the checkpoint next finishes what a crash has left undone
 """
 
@@ -50,7 +51,8 @@ def is_switching(folder: Path) -> bool:
 
 
 def finish(folder: Path) -> None:
-    """Finish a switch that has begun; it may be repeated at any point."""
+    """Finish a switch that has begun, and remove what an interrupted deploy has left. It may be repeated at any point."""
+    _remove(folder / NEXT)
     place = folder / SWITCH
     if not place.is_dir():
         return

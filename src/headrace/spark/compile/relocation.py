@@ -156,11 +156,12 @@ def _at_home(entry: Entry, name: str, origins: Sequence[QueryIdentity]) -> Entry
     """Return the entry of a sink with the query that it began in."""
     if entry.shape.kind != SINK or entry.shape.name == DEAD_LETTERS:
         return entry
-    known = [
-        (origin.name, one) for origin in origins for one in origin.entries if one.shape.kind == SINK and one.shape.name == entry.shape.name
+    same = [
+        (one, origin.name) for origin in origins for one in origin.entries if (one.shape.kind, one.shape.name) == (SINK, entry.shape.name)
     ]
     # one that was left out for a while comes back to its place
-    home = known[-1][1].home or known[-1][0] if known else name
+    known, query = max(same, key=lambda place: (not place[0].retired, place[0].op), default=(entry, name))
+    home = known.home or query
     return replace(entry, home="" if home == name else home)
 
 

@@ -153,7 +153,7 @@ class _Deploy:
             for damage in needed(folder):
                 raise damage.error()
             history, totals = self.checkpoint.history(query.name), self.checkpoint.record(query.name).totals
-            sinks = {entry.shape.name for entry in query.entries}
+            sinks = query.live()
             agree(self.checkpoint.folder, folder, history, totals, {name: mark for name, mark in marks.items() if name in sinks})
             holding = held(self.job, self.checkpoint, self.stored, query.name)
             if holding:

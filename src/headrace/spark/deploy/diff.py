@@ -11,7 +11,7 @@ from typing import Any
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.plan import DisplayNames, Plan
-from headrace.spark.checkpoint.compare import with_frozen_schemas
+from headrace.spark.checkpoint.compare import refuse_other_settings, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.readings import renamed
 from headrace.spark.checkpoint.record import Totals, recorded
@@ -62,6 +62,7 @@ class Comparison:
         errors = [*self.relocation.errors.values(), *self._renamed_sources()]
         notices: tuple[str, ...] = ()
         try:
+            refuse_other_settings(self.job, self.old.stored)
             notices = self._succeeds(mark)
         except HeadraceError as error:
             known = {one.message for one in errors}

@@ -12,7 +12,7 @@ from headrace.errors import HeadraceError
 from headrace.plan.naming import valid_name
 from headrace.spark.checkpoint import channel, savepoints
 from headrace.spark.checkpoint.channel import Command
-from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.checkpoint.folder import Checkpoint, unusable
 from headrace.spark.checkpoint.lease import held_by
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.query import RunningQuery
@@ -28,6 +28,7 @@ class Commands:
         self, folder: Path, queries: Sequence[RunningQuery], stop: Callable[[], None], status: Callable[[], Mapping[str, Any]]
     ) -> None:
         self._folder, self._queries, self._stop, self._status = folder, queries, stop, status
+        self._skipped: set[str] = set()
         self._waiting: Command | None = None
         """A command that has to be carried out between two epochs, while the queries are brought there."""
         self._work: Mapping[str, Callable[[Command], Mapping[str, Any]]] = {
@@ -39,7 +40,7 @@ class Commands:
     def step(self) -> None:
         """Take up the next command, or go on with one that waits for the end of an epoch."""
         if self._waiting is None:
-            command = channel.pending(self._folder)
+            command = channel.pending(self._folder, self._skipped)
             if command is None:
                 return
             if command.what != "savepoint":
@@ -66,15 +67,23 @@ class Commands:
             query.handle.release()
 
     def _carry_out(self, command: Command) -> None:
+        """Carry a command out and answer it. Whatever fails, the job goes on."""
+        result: Mapping[str, Any] | None = None
+        error: HeadraceError | None = None
         try:
             work = self._work.get(command.what)
             if work is None:
                 raise HeadraceError("UNKNOWN_COMMAND", f"this version of headrace does not know the command {command.what}")
             result = work(command)
-        except HeadraceError as error:
-            channel.answer(self._folder, command, None, error)
-        else:
-            channel.answer(self._folder, command, result)
+        except HeadraceError as problem:
+            error = problem
+        except OSError as problem:
+            error = unusable(self._folder, problem.strerror or str(problem))
+        try:
+            channel.answer(self._folder, command, result, error)
+        except OSError:
+            # without room for an answer it would be carried out again and again
+            self._skipped.add(command.id)
 
     def _savepoint(self, command: Command) -> Mapping[str, Any]:
         began = time.monotonic()
