@@ -10,7 +10,7 @@ from typing import Any
 from headrace.cli.options import as_options
 from headrace.cli.rows import checkpoint
 from headrace.engine import Job, diff
-from headrace.load import load
+from headrace.load import KINDS, load
 
 EPILOG = """\
 OLD and NEW are each a Python, SQL or YAML file with a job, a plan in a JSON file, the name of a job that has run, or the folder of a
@@ -38,4 +38,4 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _version(text: str) -> Job | str:
-    return load(text) if Path(text).is_file() else checkpoint(text)
+    return load(text) if Path(text).suffix in KINDS and not Path(text).is_dir() else checkpoint(text)

@@ -100,8 +100,15 @@ def test_a_running_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         status = json.loads(capsys.readouterr().out)
         assert (status["status"], status["job"]) == ("running", "sums")
         channel.send(checkpoint, strange := Command.make("dance"))
-        with pytest.raises(HeadraceError, match="UNKNOWN_COMMAND: this version of headrace does not know the command dance"):
-            channel.answered(checkpoint, strange, lambda: True)
+        check_error(
+            """
+            UNKNOWN_COMMAND: this version of headrace does not know the command dance
+              more: headrace error UNKNOWN_COMMAND
+            """,
+            lambda: channel.answered(checkpoint, strange, lambda: True),
+        )
+        # a damaged file does not end the job, and stays for a look
+        (checkpoint / "commands" / "0.json").write_text("{")
         assert cli.main(["stop", str(checkpoint)]) == 0
     finally:
         run.stop()
@@ -112,9 +119,10 @@ def test_a_running_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ("savepoint", "SAVEPOINT_EXISTS"),
         ("status", None),
         ("dance", "UNKNOWN_COMMAND"),
+        ("that cannot be read", "UNKNOWN_COMMAND"),
         ("stop", None),
     ]
-    assert not list((checkpoint / "commands").iterdir())
+    assert sorted(path.name for path in (checkpoint / "commands").iterdir()) == ["0.answer.json", "0.json"]
     # each is of a moment between two epochs: what it has read is in its state
     for one in job(tmp_path).savepoints(checkpoint=checkpoint):
         place = shutil.copytree(one.folder, tmp_path / one.name)

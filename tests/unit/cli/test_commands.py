@@ -40,11 +40,12 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["state", "shw", "folder"], "argument COMMAND: there is no command shw: did you mean show? There are: show, query, migrate"),
+        (["state", "shw", "folder"], "argument COMMAND: there is no command shw: did you mean show? There are: show, query"),
         (
             ["show", "fraud"],
-            "argument COMMAND: there is no command show: did you mean state show or letters show? There are: run, sql, explain, plan, schema, "
-            "state, letters, rewind, certify, demo, doctor, error, docs, packages, prepare, completion",
+            "argument COMMAND: there is no command show: did you mean state show or letters show or savepoint show? There are: run, sql, "
+            "explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rewind, status, stop, certify, demo, doctor, error, docs, "
+            "packages, prepare, completion",
         ),
         (
             ["explain", "job.py", "--jsn"],
@@ -77,7 +78,7 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["error", "MIXED_CLOCKS"]) == 0
     assert capsys.readouterr().out.startswith("# CLOCKS_MIXED\n")
     assert cli.main(["error", "STATE_CHANGED"]) == 0
-    assert "wider types; key columns with new names (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
+    assert "to wider types, and key columns to new names (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
     assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs guides/checkpoints) describes each file." in text and "](" not in text

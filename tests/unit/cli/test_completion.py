@@ -32,8 +32,11 @@ def folder(tmp_path: Path) -> Path:
     ("words", "here"),
     [
         (("do",), ["docs", "doctor"]),
+        (("savepoint", "cr"), ["create"]),
+        (("savepoint", "create", "f"), ["fraud"]),
+        (("stop", ""), ["fraud", "sums"]),
         (("--v",), ["--version"]),
-        (("state", ""), ["show", "query", "migrate"]),
+        (("state", ""), ["show", "query"]),
         (("state", "show", ""), ["fraud", "sums"]),
         (("state", "show", "f"), ["fraud"]),
         (("state", "show", "fraud", "--fo"), ["--format"]),

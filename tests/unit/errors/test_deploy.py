@@ -53,14 +53,17 @@ def test_nothing_to_deploy_to(tmp_path: Path, old: Path) -> None:
 def test_checkpoint_that_was_migrated(tmp_path: Path, old: Path) -> None:
     """An earlier version of headrace made a new checkpoint for a changed job, and marked the old one."""
     (old / MIGRATED).write_text(f"{tmp_path / 'new'}\n")
-    text = """
-        CHECKPOINT_MIGRATED: the checkpoint <folder>/old was migrated to <folder>/new
-          hint: continue with checkpoint=<folder>/new
-                to undo the migration, delete <folder>/new and the file <folder>/old/migrated
-          more: headrace error CHECKPOINT_MIGRATED
-        """
-    check_error(text, lambda: begin(job("sums"), old), hide={str(tmp_path): "<folder>"})
-    check_error(text, lambda: deploy(job("sums"), old), hide={str(tmp_path): "<folder>"})
+    for work in (begin, deploy):
+        check_error(
+            """
+            CHECKPOINT_MIGRATED: the checkpoint <folder>/old was migrated to <folder>/new
+              hint: continue with checkpoint=<folder>/new
+                    to undo the migration, delete <folder>/new and the file <folder>/old/migrated
+              more: headrace error CHECKPOINT_MIGRATED
+            """,
+            lambda work=work: work(job("sums"), old),
+            hide={str(tmp_path): "<folder>"},
+        )
 
 
 def test_checkpoint_in_use_or_of_another_job(tmp_path: Path, old: Path) -> None:

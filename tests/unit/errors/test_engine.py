@@ -12,7 +12,7 @@ import pytest
 
 import headrace as hr
 from headrace.engine import Job, Table
-from headrace.engine.job import of_script
+from headrace.engine.building import of_script
 from headrace.plan import Plan
 from headrace.schema import parse_schema
 from headrace.settings import settings

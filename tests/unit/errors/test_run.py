@@ -97,7 +97,7 @@ def test_checkpoint_with_other_partitions(folder: Path) -> None:
     check_error(
         """
         PARTITIONS_CHANGED: the checkpoint has 4 partitions, not 8
-          hint: write partitions=4 or leave it out, or start over with fresh=True
+          hint: write partitions=4 or leave it out; `headrace rescale FILE --partitions 8` changes it
           more: headrace error PARTITIONS_CHANGED
         """,
         lambda: begin(job("fraud"), folder, partitions=8),

@@ -13,7 +13,7 @@ rewound.jsonl  the sinks that were brought back to this checkpoint
 clearing       the folder and the outputs are being emptied, to start over
 sealing        the flush at the end of bounded input has begun, so the watermark may be at the end of time
 sealed         that flush is done
-migrated       the checkpoint in which the job continues (`headrace state migrate`)
+migrated       the checkpoint in which the job continues (of a version before deploys)
 savepoints/NAME  copies of the checkpoint, which a fresh start keeps
 next, switch   the parts of a new version that is being deployed
 lock.TERM      the process that works here now; TERM counts the starts
