@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all certify lint parts generated docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors wheel lock clean
+.PHONY: help setup demo test test-all certify lint parts generated docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors bench-life wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-queries  joins, levels and heap of queries kept up to date, against Spark's own streaming join"
 	@echo "make bench-tpch   what it costs to keep the 22 queries of TPC-H up to date, against Spark batch"
 	@echo "make bench-nexmark  the 23 queries of Nexmark, against Flink SQL, which is installed beside it (most of an hour)"
+	@echo "make bench-life   savepoints, rescaling and restarts of a job with ten million keys"
 	@echo "make bench-connectors  what it costs that each row counts once in Kafka and elsewhere, against Spark's own sinks"
 	@echo "make wheel        the package, in dist/"
 	@echo "make lock         choose versions again: requirements*.lock"
@@ -78,6 +79,9 @@ bench-nexmark: setup
 
 bench-connectors: setup
 	$(PYTHON) -m bench.connectors
+
+bench-life: setup
+	$(PYTHON) -m bench.life
 
 wheel: setup
 	$(PYTHON) -m hatchling build --target wheel

@@ -1,0 +1,1 @@
+"""The cost of job life: savepoints, deploys and restarts of large state (`make bench-life`)."""
