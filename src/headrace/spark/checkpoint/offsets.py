@@ -17,12 +17,18 @@ _CONTROL = "_control"
 
 
 def offset_name(source: str) -> str:
-    """Return the name of a source in Spark's logs and folders: other characters than letters, digits and _ are replaced by their code.
+    """Return the name of a source in Spark's logs and folders. Characters other than letters, digits and _ are replaced by their codes.
 
-    >>> offset_name("one row"), offset_name("rates#repaired")
-    ('one_20_row', 'rates_23_repaired')
+    >>> offset_name("one row"), offset_name("rates#repaired"), offset_name("Größe𝛼")
+    ('one_20_row', 'rates_23_repaired', 'Gr_f6__df_e_d835__defc_')
     """
-    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"_{ord(c):x}_" for c in source)
+    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "".join(f"_{unit:x}_" for unit in _units(c)) for c in source)
+
+
+def _units(character: str) -> tuple[int, ...]:
+    """Return the 16-bit units of a character, of which the kernel's texts consist."""
+    data = character.encode("utf-16-be")
+    return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
 
 
 def control_names(source: str) -> tuple[str, str]:
