@@ -13,7 +13,7 @@ def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "rescale",
         help="change the number of partitions of a job",
-        description="Divide the state of a job into another number of partitions, by key. Stop the job first.",
+        description="Redistribute the state of a job over N partitions. Stop the job first.",
     )
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint (default: .headrace/NAME)")
@@ -24,5 +24,6 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     job = load.job(options)
-    print(as_options(str(job.deploy(checkpoint=options.checkpoint, partitions=options.partitions, dry_run=options.dry_run))))
-    return 0
+    deployment = job.deploy(checkpoint=options.checkpoint, partitions=options.partitions, dry_run=options.dry_run)
+    print(as_options(str(deployment)))
+    return 1 if deployment.diff.refusals else 0

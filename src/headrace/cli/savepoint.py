@@ -18,8 +18,9 @@ from headrace.spark.checkpoint.savepoints import Savepoint, delete, prune, savep
 from headrace.spark.run.commands import take_savepoint
 
 EPILOG = """\
-A savepoint has everything that the job had at that moment: plan, state, positions, counts. Files are linked, not copied, where the file
-system has links. A running job makes it itself and goes on. Start over (--fresh) keeps savepoints.
+A savepoint is a complete copy of the checkpoint: plan, state, positions, counts, dead letters. Files are linked, not copied, where the file
+system has links. A running job makes the savepoint between two epochs and continues. --fresh keeps savepoints.
+With both --keep and --older-than, prune deletes a savepoint if either applies.
 """
 
 
@@ -34,8 +35,8 @@ def add(commands: Any) -> None:
     _named(parts, "show", "describe a savepoint", _show)
     _named(parts, "delete", "delete a savepoint", _delete)
     pruning = _part(parts, "prune", "delete old savepoints that are not pinned", _prune)
-    pruning.add_argument("--keep", type=whole(0), metavar="N", help="keep the newest N")
-    pruning.add_argument("--older-than", metavar="DURATION", help='delete those that are older, such as "30 days"')
+    pruning.add_argument("--keep", type=whole(0), metavar="N", help="delete all but the newest N")
+    pruning.add_argument("--older-than", metavar="DURATION", help='delete those older than this, such as "30 days"')
 
 
 def _part(parts: Any, name: str, does: str, run: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:

@@ -23,7 +23,9 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     folder = Path(rows.kept(options.checkpoint)).absolute()
+    holder = held_by(folder)
     ask(folder, Command.make("stop"), None)
-    while held_by(folder) is not None:
+    # a standby that takes over is another one
+    while holder is not None and held_by(folder) == holder:
         time.sleep(0.1)
     return 0

@@ -1,4 +1,4 @@
-"""hr.diff: what another version of a job would keep of the state of one."""
+"""hr.diff: the difference between two versions of a job: which state the new one keeps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from headrace.spark.deploy.diff import Comparison, Version
 def diff(old: Job | str | os.PathLike[str], new: Job | str | os.PathLike[str]) -> Diff:
     """Compares two versions of a job: what would become of each part if the new one took the place of the old one. Changes nothing.
 
-    The verdicts are those of a [deploy](../../guides/checkpoints.md#deploy-a-new-version). Sinks are not asked what they hold.
+    The verdicts are those of a [deploy](../../guides/checkpoints.md#deploy-a-new-version). The sinks, the name of the job, positions and
+    watermarks are not checked, so a deploy may still be refused.
 
     Args:
         old: The earlier version: a job, the folder of a checkpoint, or that of a savepoint.

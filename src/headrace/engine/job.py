@@ -143,7 +143,7 @@ class Job:
             progress: True or False: show progress on stderr, or nothing. A function is called with each [`Progress`](#Run.progress).
                 Default: the setting `progress`, else on a terminal only.
             partitions: The number of tasks of each [level](../../concepts/levels.md), from 1 to 100,000, fixed by the first run of a
-                checkpoint. Default: the setting `partitions`, else the number of cores.
+                checkpoint until `headrace rescale`. Default: the setting `partitions`, else the number of cores.
             standby: Waits while another process works on the checkpoint, and takes over when that process ends, or sends no heartbeat for
                 the time of the setting [`lease`](../settings.md#settings-of-a-run), 20 seconds by default.
 
@@ -249,7 +249,7 @@ class Job:
     def deploy(
         self, *, checkpoint: str | os.PathLike[str] | None = None, partitions: int | None = None, dry_run: bool = False
     ) -> Deployment:
-        """Brings this version of the job in the place of the one that wrote the checkpoint, as `headrace deploy` does.
+        """Replaces the version of the job that wrote the checkpoint with this one, as `headrace deploy` does.
 
         Operators keep their state wherever this version runs them: at another level, in another streaming query, in another number of
         partitions, with converted cells and keys. No job may be running on the checkpoint, which changes all at once at the end, or not at
@@ -257,13 +257,16 @@ class Job:
 
         Args:
             checkpoint: The checkpoint of the earlier version. Default: as for `run`.
-            partitions: The number of tasks of each [level](../../concepts/levels.md) from now on, from 1 to 100,000. Default: as before.
-            dry_run: Only reports what would become of each part.
+            partitions: The number of tasks of each [level](../../concepts/levels.md) from now on, from 1 to 100,000. Default: the
+                setting `partitions`, else as before.
+            dry_run: Only reports the verdict on each part, and what would be refused.
 
         Raises:
             CheckpointError: `STATE_CHANGED` for a change that [no deploy follows](../../guides/checkpoints.md#deploy-a-new-version);
                 `PARTITIONS_CHANGED` if a sink commits task by task; `NOTHING_TO_DEPLOY` if no run was started in the checkpoint;
-                `CHECKPOINT_IN_USE`, `CHECKPOINT_BEHIND`, `EPOCH_UNFINISHED`, `KEYS_MEET`.
+                `CHECKPOINT_IN_USE`, `CHECKPOINT_BEHIND`, `EPOCH_UNFINISHED`, `KEYS_MEET`, `CHECKPOINT_OTHER_JOB`, `SETTINGS_CHANGED` and
+                others.
+            ProgramError: `BAD_WAS` for a computed cell that cannot be computed.
             ConfigError: `BAD_SETTING` for an invalid number of partitions.
 
         Examples:

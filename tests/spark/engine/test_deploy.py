@@ -210,7 +210,7 @@ def test_operators_that_move(edit: str, timed: bool, tmp_path: Path) -> None:
     want = expected(whole, both, 3, timed=timed)
     assert {name: results(kept, name) for name in want} == want
     judged = verdicts(deployment)
-    assert {judged[f"sink {view.__name__}_out"] for view in both} == {"kept"}
+    assert {judged[f"sink {view.__name__}_out"] for view in both} <= {"kept", "moved"}
     named = {"operator sums", "operator dearest", "operator quiet"} & judged.keys()
     assert all(judged[name] in ("kept", "moved", "new") for name in named)
     assert any(verdict != "kept" for verdict in judged.values())

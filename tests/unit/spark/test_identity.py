@@ -119,7 +119,7 @@ CURE = "fresh=True starts over with an empty checkpoint; to keep the state, keep
     [
         (changed(key="card bigint"), "alerts is now keyed by card bigint instead of card string"),
         (changed(order="arrival"), 'alerts has order="arrival" instead of "time"'),
-        (changed(clock="processing"), "alerts has timers of processing time instead of event"),
+        (changed(clock="processing"), "alerts has timers of processing time"),
         (held(schema="card string, amount string, ts timestamp"), "alerts may hold rows of its input event, which had the columns "
          "card string, amount int, ts timestamp and now has card string, amount string, ts timestamp"),
         (held(key=("card", "card = upper(card)", "card of charges")), "the key of alerts is computed differently for its input event"),
@@ -312,7 +312,7 @@ def test_the_refusal_names_the_operator_whose_rows_a_program_reads() -> None:
 def test_state_cannot_begin_late() -> None:
     with pytest.raises(HeadraceError) as raised:
         again(first(query(OUT)), query(ALERTS, OUT))
-    assert raised.value.message == "query main kept no state, and state cannot be added to an existing checkpoint: alerts is new"
+    assert raised.value.message == "query main kept no state and now has operators with state: alerts is new"
     assert raised.value.hint == CURE
 
 

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.headrace.Work
 
-/** Removes the helper column from the store's rows and checks that no two groups became one. If keys have changed, the rows are sorted by
+/** Removes the helper column from the store's rows and checks that no two old groups share a new key. If keys have changed, the rows are sorted by
   * group.
   */
 private[deploy] final class Apart(rekeyed: Map[Int, Change]) extends Work {

@@ -11,7 +11,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.util.CollectionAccumulator
 
 /** The rows of some operators, in the column families of a level. All partitions keep the same for all keys: if their number changes from
-  * `before` to `after`, what the first one keeps is taken for each new one.
+  * `before` to `after`, each new one gets a copy of what the first one keeps.
   */
 private[deploy] final class Chosen(level: Int, ops: Set[Int], before: Int, after: Int, counted: CollectionAccumulator[Counted]) extends Work {
   override def name: String = "chosen"

@@ -14,8 +14,7 @@ import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode, 
 
 /** The entry point from Python to work on the state of stored queries while they do not run.
   *
-  * The stores of a new query are made of the state of operators, wherever it lies: in any level of any stored query, in any number of
-  * partitions. For each level of the new query:
+  * The stores of a new query are built from the state of operators, at any level of any stored query, in any number of partitions. For each level of the new query:
   *
   * rows of the stores → `Chosen`: the rows of its operators, under the level's names → exchange by group → stores
   *

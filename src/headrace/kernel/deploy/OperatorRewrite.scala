@@ -8,7 +8,7 @@ import headrace.state.SparkState
 import headrace.wire.Wire
 import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow}
 
-/** Applies a `Change` to one group of its operator after the other. */
+/** Applies a `Change` to the groups of its operator, one at a time. */
 private[deploy] final class OperatorRewrite(change: Change) {
   private val key = change.key.map(k => (new UnsafeRow(k.from.length), UnsafeProjection.create(k.columns)))
   private val rewrite = change.rewrite.instance()
@@ -23,7 +23,7 @@ private[deploy] final class OperatorRewrite(change: Change) {
     case _ => former
   }
 
-  /** Keeps a page for `pages`, if its bag changes; true if it does. */
+  /** Sets a page aside for `pages` if its bag changes, and returns whether it did. */
   def keep(number: Long, bytes: () => Array[Byte]): Boolean = {
     val bag = SparkState.bagOf(number)
     val changes = change.rewrite.changes(bag)

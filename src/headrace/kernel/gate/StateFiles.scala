@@ -22,7 +22,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 /** The stores of stateful operators outside of a run: the rows of all their column families, read from one checkpoint and written to another.
   *
-  * The parts of Spark's own offline rewrite are used (`StateRewriter`, since 4.1), without its limit to operators that keep their number.
+  * It uses parts of Spark's `StateRewriter` (since 4.1), without its limit to operators that keep their number.
   */
 object StateFiles {
 

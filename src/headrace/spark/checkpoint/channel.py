@@ -4,7 +4,8 @@ commands/ID.json         a command, whole: what, its arguments, who gave it and 
 commands/ID.answer.json  its end: the result, or the error
 history.jsonl            a line for each command that has ended
 
-A command has an id and is carried out once: one without an answer waits for the next process that works on the checkpoint.
+A command has an id and is carried out once. Its sender takes it back if no process is there to answer. If the sender is gone too, the next
+process that works on the checkpoint carries it out.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def send(folder: Path, command: Command) -> None:
 
 
 def pending(folder: Path, skipped: Collection[str] = ()) -> Command | None:
-    """Return the command that has waited longest for an answer, but for those whose ids are `skipped`."""
+    """Return the command that has waited longest for an answer, except `skipped`."""
     place = folder / COMMANDS
     names = {path.name for path in place.iterdir()} if place.is_dir() else set()
     waiting = [name.removesuffix(".json") for name in names if name.endswith(".json") and not name.endswith(_ANSWER) and name[0] != "."]
@@ -93,7 +94,7 @@ def note(folder: Path, command: Command, result: Mapping[str, Any] | None, error
 
 
 def answered(folder: Path, command: Command, alive: Callable[[], bool]) -> Mapping[str, Any] | None:
-    """Wait for the end of a command and return its result, or raise its error. Returns None if nobody works on the checkpoint any more."""
+    """Wait for the end of a command and return its result, or raise its error. Returns None if no process works on the checkpoint."""
     file = folder / COMMANDS / f"{command.id}{_ANSWER}"
     while True:
         working = alive()
@@ -124,8 +125,8 @@ def _read(folder: Path, id: str) -> Command | None:
         what, by, at = (typed(value[field], str) for field in ("what", "by", "at"))
         return Command(id, what, typed(value["arguments"], Mapping), by, at)
     except (HeadraceError, KeyError, TypeError, ValueError):
-        # A damaged file is no reason to end a job: nobody knows what it asks for.
-        return Command(id, "that cannot be read", {}, "", "")
+        # A damaged command must not end the job.
+        return Command(id, "", {}, "", "")
 
 
 def _file(folder: Path, id: str) -> Path:

@@ -15,6 +15,8 @@ sealing        the flush at the end of bounded input has begun, so the watermark
 sealed         that flush is done
 migrated       the checkpoint in which the job continues (of a version before deploys)
 savepoints/NAME  copies of the checkpoint, which a fresh start keeps
+commands       commands to the process that works here, and their answers
+history.jsonl  the commands and deploys that were carried out
 next, switch   the parts of a new version that is being deployed
 lock.TERM      the process that works here now; TERM counts the starts
 """
@@ -270,7 +272,13 @@ def migrated(folder: Path, to: Path) -> HeadraceError:
 
 
 def _must_be_ours(folder: Path) -> None:
-    """Refuse a folder with other contents as a checkpoint: fresh=True would remove them."""
+    """Refuse a savepoint, and a folder with other contents as a checkpoint: fresh=True would remove them."""
+    if folder.parent.name == SAVEPOINTS and is_checkpoint(folder.parent.parent):
+        raise HeadraceError(
+            "NOT_A_CHECKPOINT",
+            f"{folder} is a savepoint, which must not change",
+            hint="copy it to another folder, and set checkpoint= to that folder",
+        )
     # a first start may have been killed while it wrote its job.json or its lock
     names = {path.name for path in folder.iterdir() if not path.name.startswith((".job.json.", ".lock.")) and not is_lock(path.name)}
     if names - {_CLEARING, SAVEPOINTS} and not names & {"job.json", _CLEARING}:

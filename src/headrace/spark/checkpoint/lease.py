@@ -206,6 +206,23 @@ def _living(file: Path) -> Holder | None:
         os.close(opened)
 
 
+def newest_term(folder: Path) -> int:
+    """Return the number of the last start on a checkpoint."""
+    return _newest(folder)[0]
+
+
+def heartbeat(folder: Path) -> Callable[[], Holder | None]:
+    """Return a function that gives the process that works on a checkpoint: None if it is gone, or gives no sign of life any more."""
+    watch = _Watch()
+
+    def look() -> Holder | None:
+        _, file = _newest(folder)
+        holder = None if file is None else _living(file)
+        return None if holder is None or file is None or watch.silent(file, holder.silence) else holder
+
+    return look
+
+
 def held_by(folder: Path) -> Holder | None:
     """Return the process that works on a checkpoint now, as far as this machine can see."""
     _, file = _newest(folder)

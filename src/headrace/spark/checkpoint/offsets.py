@@ -71,8 +71,9 @@ class Offsets:
 
 
 def joined(parts: Sequence[Offsets]) -> tuple[Offsets, tuple[str, ...]]:
-    """Return the offsets of several queries as those of one, about whose epoch the first decides, and the sources that they have read to
-    different positions.
+    """Return the offsets of several queries as those of one, and the sources that they have read to different positions.
+
+    The settings of the epoch are those of the first query, its time is the latest.
 
     >>> one, other = Offsets({"batchTimestampMs": 7}, {"a": "1", "b": "2"}), Offsets({"batchTimestampMs": 9}, {"b": "3", "c": "4"})
     >>> joined([one, other])

@@ -1,10 +1,10 @@
 """Savepoints: copies of a checkpoint as of a moment between two epochs, each complete by itself.
 
-savepoints/NAME/savepoint.json    what it is of: job, epochs, versions
+savepoints/NAME/savepoint.json    its job, epochs and versions
 savepoints/NAME/...               job.json, queries, epochs and everything else of a checkpoint
 
 Files that are written once are hard links, so the time of a savepoint depends on their number, not on their size. Where the file system has
-no links they are copied. Nothing in a savepoint changes later, and no run continues in it.
+no links they are copied. Nothing in a savepoint changes later: a run needs a copy of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headrace.plan import Plan
 from headrace.plan.codec import typed
 from headrace.plan.naming import valid_name
 from headrace.spark.checkpoint.folder import SAVEPOINTS, Stored, query_folder, stored_in
-from headrace.spark.checkpoint.lease import is_lock
+from headrace.spark.checkpoint.lease import is_lock, newest_term
 from headrace.spark.checkpoint.switch import NEXT, SWITCH
 from headrace.spelling import suggestion
 
@@ -81,7 +81,7 @@ class Savepoint:
 
 
 def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") -> Savepoint:
-    """Make a savepoint of the checkpoint in `folder`, whose queries are all between two epochs; the same `command` makes it once."""
+    """Make a savepoint of the checkpoint in `folder`, whose queries are all between two epochs; a repeated `command` returns it."""
     place = folder / SAVEPOINTS / valid_name(name)
     if place.exists():
         if command and (read(place / _FILE) or {}).get("command") == command:
@@ -96,6 +96,8 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
     shutil.rmtree(fresh, ignore_errors=True)
     private.folder(folder / SAVEPOINTS)
     _copy(folder, fresh)
+    # A copy of it continues with later terms, as one of the whole checkpoint would.
+    (fresh / f"lock.{newest_term(folder)}").touch()
     savepoint = Savepoint(
         name,
         place,
@@ -140,7 +142,7 @@ def delete(folder: Path, name: str) -> Savepoint:
 
 
 def prune(folder: Path, *, keep: int | None, older_than: timedelta | None) -> tuple[Savepoint, ...]:
-    """Delete savepoints that are not pinned: all but the newest `keep`, and those that are older; returns them."""
+    """Delete savepoints that are not pinned, and return them: all but the newest `keep`, and all `older_than` a duration."""
     free = [one for one in savepoints(folder) if not one.pinned]
     by_number = free[: len(free) - keep] if keep is not None else []
     by_age = [one for one in free if older_than is not None and datetime.now(UTC) - one.at > older_than]
@@ -168,7 +170,7 @@ def _epochs(folder: Path, stored: Stored) -> dict[str, int]:
 
 
 def _copy(folder: Path, to: Path) -> None:
-    """Copy a checkpoint. Files may go meanwhile: Spark's own clean-up removes what nobody needs."""
+    """Copy a checkpoint. Spark's own clean-up may remove old files meanwhile."""
     private.folder(to)
     for name in os.listdir(folder):
         path = folder / name

@@ -1,8 +1,8 @@
-"""The switch of a checkpoint to a new version: what a deploy has made takes the place of what was there, all or nothing.
+"""The switch of a checkpoint to a new version: all of it or nothing.
 
-next      job.json, and queries, epochs and records of the queries that are replaced, while a deploy makes them; without effect, and
-          removed by whoever opens the checkpoint next
-switch    the same, complete: it counts from this rename on, and whoever opens the checkpoint next finishes what a crash has left undone
+next      job.json, and queries, epochs and records of replaced queries, while a deploy writes them; ignored, and removed when the
+          checkpoint is next opened
+switch    the same, complete. The rename puts the new version in force; the next process that opens the checkpoint finishes the move
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def prepare(folder: Path) -> Path:
 
 
 def commit(folder: Path, gone: Collection[str]) -> None:
-    """Make what was prepared count. `gone`: the queries that the checkpoint no longer has."""
+    """Put what was prepared in force. `gone`: the queries that the checkpoint no longer has."""
     place = folder / NEXT
     atomic.replace(place / _GONE, text_of({"queries": sorted(gone)}))
     for path in place.rglob("*"):

@@ -104,7 +104,7 @@ class QueryIdentity:
     def from_json(cls, value: dict[str, Any]) -> QueryIdentity:
         entries = tuple(Entry.from_json(one) for one in value["entries"])
         sources, levels = typed(value["sources"], _TEXTS), typed(value["levels"], int)
-        if value["clock"] not in _TIMES:
+        if value["clock"] not in CLOCKS:
             raise ValueError(f"a query has the clock {value['clock']!r}")
         return cls(spelled(value["name"]), sources, levels, value["clock"], entries)
 
@@ -235,7 +235,7 @@ def _follow(old: QueryIdentity, query: QueryShape, name: str, numbers: Numbers) 
     if old.levels != query.levels:
         errors.append(_relevelled(old, query, name))
     elif old.levels and old.clock != query.clock:
-        was, now = _TIMES[old.clock], _TIMES[query.clock]
+        was, now = CLOCKS[old.clock], CLOCKS[query.clock]
         errors.append(refuse(f"query {name} had {was} and now has {now}"))
     live = old.live()
     homes = {entry.shape.name: entry.home for entry in old.entries if entry.home}
@@ -267,14 +267,14 @@ def _relevelled(old: QueryIdentity, query: QueryShape, name: str) -> HeadraceErr
     why = f": {' and '.join(changes)}" if changes else ""
     site = now[come[0]] if come else None
     if not old.levels:
-        message = f"query {name} kept no state, and state cannot be added to an existing checkpoint{why}"
+        message = f"query {name} kept no state and now has operators with state{why}"
         return HeadraceError("STATE_CHANGED", message, hint=_KEEP, site=site)
     levels = f"{old.levels} level{'s' if old.levels > 1 else ''} of operators with state"
     return refuse(f"query {name} had {levels} and now has {query.levels or 'none'}{why}", site)
 
 
-# The clocks of a query, in the words of the error.
-_TIMES = {"none": "neither a watermark nor timers", "event": "a watermark", "processing": "timers of processing time"}
+CLOCKS = {"none": "neither a watermark nor timers", "event": "a watermark", "processing": "timers of processing time"}
+"""The clocks of a query, in words."""
 
 # Changes that are refused while there is state, in the words of the error; each rule describes the change, or returns None.
 _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
@@ -282,7 +282,9 @@ _RULES: tuple[Callable[[Shape, Shape], str | None], ...] = (
     # A program takes rows as they come. Checkpoints of earlier versions have no origins.
     lambda old, new: "reads rows that are computed differently" if old.content and not new.reads_like(old) else None,
     lambda old, new: f'has order="{new.order}" instead of "{old.order}"' if old.order != new.order else None,
-    lambda old, new: f"has timers of {new.clock} time instead of {old.clock}" if _clock(old) != _clock(new) else None,
+    lambda old, new: (
+        f"{'has' if _clock(new) == 'processing' else 'no longer has'} timers of processing time" if _clock(old) != _clock(new) else None
+    ),
 )
 
 

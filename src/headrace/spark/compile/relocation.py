@@ -26,10 +26,10 @@ from headrace.spark.compile.shapes import SINK, QueryShape
 
 @dataclass(frozen=True)
 class Relocated:
-    """A query of the new version. `before` is what is stored of it, as if it had been one query; None if it begins now.
+    """A query of the new version. `before`: its stored parts as one query; None for a new query.
 
-    `origins` are the stored queries that `before` comes from, the one whose name it has first. If it is `moved`, its operators
-    lie elsewhere than before, and its stores have to be written anew.
+    `origins`: the stored queries that these parts come from, first the one whose name it keeps. `moved`: its operators were elsewhere,
+    so its stores have to be written anew.
     """
 
     identity: QueryIdentity
@@ -115,7 +115,7 @@ def _continued(queries: Iterable[QueryShape], claims: dict[str, tuple[QueryIdent
 def _before(
     name: str, query: QueryShape, origins: Sequence[QueryIdentity], continued: Collection[str], elsewhere: Collection[str]
 ) -> QueryIdentity:
-    """Return what is stored of a query, as if it had been one. Parts that the job no longer has go with the query whose name they had.
+    """Return what is stored of a query, as if it had been one. Removed parts stay with the query that keeps the name of theirs.
 
     `continued`: the stored queries that a query continues. `elsewhere`: the names of parts of other queries.
     """

@@ -41,7 +41,7 @@ def compose(
 ) -> Counts:
     """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
 
-    `gone`: the stored queries that do not go on by themselves. `timed`: the operators that use event time.
+    `gone`: the stored queries that other queries continue. `timed`: the operators that use event time.
     """
     query = one.identity
     epoch = max(origin.epoch for origin in origins)
@@ -65,7 +65,7 @@ def compose(
 def divided(query: QueryIdentity, totals: Mapping[str, Totals], gone: Collection[str]) -> Totals:
     """Return the part of the counts of stored queries that belongs to a query, as of their latest epoch.
 
-    `totals`: the counts of the stored queries that it comes from, by name; those of `gone` do not go on by themselves. Numbers of operators
+    `totals`: the counts of the stored queries that it comes from, by name; other queries continue those of `gone`. Numbers of operators
     are unique in a checkpoint.
     """
     ops = {entry.op for entry in query.entries}
@@ -120,7 +120,7 @@ def _logs(query: QueryIdentity, origins: Sequence[Origin], folder: Path, *, epoc
     text = offsets.with_epoch(watermark=watermark, partitions=partitions).text
     atomic.replace(folder / "offsets" / str(epoch), text)
     if epoch > 0:
-        # Spark reads the last two logs, although nothing is taken from the one before.
+        # Spark reads the last two logs, although it uses nothing of the earlier one.
         atomic.replace(folder / "offsets" / str(epoch - 1), text)
         atomic.replace(folder / "commits" / str(epoch - 1), f'v2\n{{"nextBatchWatermarkMs":{watermark},"stateUniqueIds":{{}}}}')
     for source in map(offset_name, sources):

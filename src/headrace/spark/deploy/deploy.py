@@ -1,4 +1,4 @@
-"""Deploying a version of a job: its checkpoint continues with it, wherever the state of its operators has to be from now on.
+"""Deploying a version of a job: the checkpoint is changed so that this version can continue from it.
 
 checkpoint ─► relocation (which operator continues which) ─► verdicts ─► next/ (stores, offsets, records) ─► switch
 
@@ -54,7 +54,7 @@ _KEPT = 3
 def deploy(job: SparkJob, folder: Path, *, partitions: int | None = None, dry_run: bool = False) -> Deployment:
     """Make the checkpoint in `folder` continue with this version of its job, with `partitions` tasks of each level.
 
-    What no deploy can follow is refused before anything changes.
+    Refuses a change that no deploy can follow before anything is written.
     """
     began = time.monotonic()
     if not folder.is_dir():
@@ -93,7 +93,7 @@ class _Deploy:
         }
 
     def run(self, began: float, *, dry_run: bool) -> Deployment:
-        """Check everything, then do it unless it is a dry run, which reports what keeps it from being done."""
+        """Check everything, then deploy. A dry run reports the refusals instead."""
         notices: tuple[str, ...] = ()
         refusals: tuple[HeadraceError, ...] = ()
         try:
@@ -106,13 +106,15 @@ class _Deploy:
         counts: Counts = self._switched() if changed and not dry_run else {}
         diff = self.comparison.diff(str(self.checkpoint.folder), self.job.plan.job, notices, refusals, counts)
         seconds = time.monotonic() - began
-        deployment = Deployment(self.job.plan.job, self.checkpoint.folder, diff, self.partitions, self.stored.partitions, dry_run, seconds)
+        name, partitions = self.job.plan.job, (self.partitions, self.stored.partitions)
+        deployment = Deployment(name, self.checkpoint.folder, diff, *partitions, dry_run, seconds, unchanged=not (changed or refusals))
         if changed and not dry_run:
             channel.note(self.checkpoint.folder, Command.make("deploy"), deployment.to_json())
         return deployment
 
     def _differs(self) -> bool:
-        return any(one.verdict != KEPT for one in self.comparison.diff("", "").verdicts)
+        moved = any(one.moved for one in self.relocation.queries.values())
+        return moved or any(one.verdict != KEPT for one in self.comparison.diff("", "").verdicts)
 
     def _refuse(self) -> tuple[str, ...]:
         """Raise what keeps this version from continuing. Returns the notices of a start."""
@@ -186,7 +188,7 @@ class _Deploy:
             shutil.rmtree(place, ignore_errors=True)
 
     def _take_savepoint(self) -> None:
-        """Keep the earlier version, and of those that earlier deploys have kept the newest ones."""
+        """Save the earlier version, and delete all but the newest savepoints of earlier deploys."""
         folder = self.checkpoint.folder
         earlier = [one for one in savepoints.savepoints(folder) if re.fullmatch(rf"{_BEFORE}\d+", one.name)]
         numbers = [int(one.name.removeprefix(_BEFORE)) for one in earlier]
@@ -215,7 +217,7 @@ class _Deploy:
         )
 
     def _gone(self) -> list[str]:
-        """Return the queries whose folders go: other queries continue them, or they never got to the end of an epoch."""
+        """Return the queries whose folders are removed: other queries continue them, or they have no completed epoch."""
         never = [name for one in self.relocation.queries.values() if one.moved for name in one.origins if name not in self.origins]
         return [*self.relocation.gone, *never]
 

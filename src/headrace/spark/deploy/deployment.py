@@ -17,7 +17,8 @@ class Verdict:
     * `verdict`: `kept`; `evolved`: its state is converted; `moved`: its state, unchanged, gets another place; `new`; `dropped`; `refused`:
       this version cannot use its state.
     * `reasons`: what has changed, in words.
-    * `keys`, `entries`, `held`, `bytes`: the size of the state that a deploy has written; else 0.
+    * `keys`, `bytes`: the keys of an operator whose state a deploy has written, and its size; else 0.
+    * `entries`, `held`: the entries of cells and the held rows that it has converted.
     """
 
     part: str
@@ -101,7 +102,9 @@ class Deployment:
     * `job`, `checkpoint`: the name of the job and its checkpoint.
     * `diff`: a [`Diff`](#Diff) of the two versions; `verdicts` are its verdicts.
     * `partitions`: the number of tasks of each level from now on; `before`: that of the earlier version.
-    * `dry_run`, `seconds`: whether nothing was changed, and the duration.
+    * `dry_run`: whether it was only a preview.
+    * `seconds`: the duration.
+    * `unchanged`: whether the checkpoint needs no change, so that a run can continue from it as it is.
 
     Examples:
         >>> import headrace as hr
@@ -127,16 +130,12 @@ class Deployment:
     before: int
     dry_run: bool
     seconds: float
+    unchanged: bool = False
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdicts of `diff`."""
         return self.diff.verdicts
-
-    @property
-    def unchanged(self) -> bool:
-        """Whether the checkpoint needs no change, so that a run can continue from it as it is."""
-        return self.before == self.partitions and not self.diff.refusals and all(one.verdict == KEPT for one in self.verdicts)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as data that `json.dumps` takes."""
@@ -147,6 +146,7 @@ class Deployment:
             "before": self.before,
             "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
+            "unchanged": self.unchanged,
             "diff": self.diff.to_json(),
         }
 

@@ -1,4 +1,4 @@
-"""The difference between two versions of a job: what of the state of one the other can use, and where it belongs from now on."""
+"""The difference between two versions of a job: which state the new one keeps, and where."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from headrace.errors import HeadraceError
 from headrace.plan import DisplayNames, Plan
 from headrace.plan.codec import without_sites
 from headrace.spark.checkpoint.folder import Stored
-from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
+from headrace.spark.compile.identity import CLOCKS, DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import SINK
 from headrace.spark.deploy.deployment import DROPPED, EVOLVED, KEPT, MOVED, NEW, REFUSED, Verdict
@@ -52,7 +52,7 @@ def verdicts(stored: Stored, plan: Plan, relocation: Relocation, rewrites: Rewri
                 refused = None if error is None else Verdict("operator", name, REFUSED, _objections(name, error, *nodes))
                 operators.append(refused or _operator(entry, one, identity, changes.get(entry.op), before, partitions))
             elif entry.shape.kind == SINK and name != DEAD_LETTERS:
-                sinks.append(Verdict("sink", name, KEPT if _known(entry, one) else NEW))
+                sinks.append(_sink(entry, one, identity))
     known = [entry for query in identity.queries for entry in query.live().values()]
     here = {entry.op for one in relocation.queries.values() for entry in one.identity.live().values()}
     gone = [entry for entry in known if entry.op not in here and entry.shape.name not in relocation.errors]
@@ -91,6 +91,20 @@ def _known(entry: Entry, one: Relocated) -> bool:
     return one.before is not None and any(other.op == entry.op for other in one.before.entries)
 
 
+def _sink(entry: Entry, one: Relocated, stored: Identity) -> Verdict:
+    name = entry.shape.name
+    if not _known(entry, one):
+        return Verdict("sink", name, NEW)
+    was, _ = _stored(entry, stored)
+    moves = () if was.name == one.identity.name else (f"query {one.identity.name} instead of {was.name}",)
+    return Verdict("sink", name, MOVED if moves else KEPT, moves)
+
+
+def _stored(entry: Entry, stored: Identity) -> tuple[QueryIdentity, Entry]:
+    """Return the stored query and entry of an operator or sink."""
+    return next((old, known) for old in stored.queries for known in old.entries if known.op == entry.op)
+
+
 def _operator(entry: Entry, one: Relocated, stored: Identity, change: Rewrite | None, before: int, partitions: int) -> Verdict:
     name = entry.shape.name
     if not _known(entry, one):
@@ -101,10 +115,12 @@ def _operator(entry: Entry, one: Relocated, stored: Identity, change: Rewrite | 
 
 
 def _moves(entry: Entry, query: QueryIdentity, stored: Identity, before: int, partitions: int) -> Iterator[str]:
-    was = next((old, known) for old in stored.queries for known in old.entries if known.op == entry.op)
-    if was[0].name != query.name:
-        yield f"query {query.name} instead of {was[0].name}"
-    if was[1].shape.level != entry.shape.level:
-        yield f"level {entry.shape.level} instead of {was[1].shape.level}"
+    was, known = _stored(entry, stored)
+    if was.name != query.name:
+        yield f"query {query.name} instead of {was.name}"
+    if was.clock != query.clock:
+        yield f"its query has {CLOCKS[query.clock]} instead of {CLOCKS[was.clock]}"
+    if known.shape.level != entry.shape.level:
+        yield f"level {entry.shape.level} instead of {known.shape.level}"
     if before != partitions:
         yield f"{partitions} partition{'s' if partitions > 1 else ''} instead of {before}"

@@ -13,13 +13,15 @@ from headrace.plan.naming import valid_name
 from headrace.spark.checkpoint import channel, savepoints
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.folder import Checkpoint, unusable
-from headrace.spark.checkpoint.lease import held_by
+from headrace.spark.checkpoint.lease import heartbeat
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.query import RunningQuery
 
+_RESTART = "the job was started with another version: restart it with the installed one"
+
 
 class Commands:
-    """The commands of a run. `step` is called again and again; it never waits for an epoch.
+    """The commands of a run. `step` is called repeatedly; it never waits for an epoch.
 
     `stop` requests the end of the run; `status` describes it.
     """
@@ -57,7 +59,7 @@ class Commands:
                 self._release()
 
     def end(self) -> None:
-        """Give up waiting: the run ends. The next process carries the command out."""
+        """Give up waiting, because the run ends."""
         if self._waiting is not None:
             self._waiting = None
             self._release()
@@ -72,8 +74,10 @@ class Commands:
         error: HeadraceError | None = None
         try:
             work = self._work.get(command.what)
+            if not command.what:
+                raise HeadraceError("UNKNOWN_COMMAND", "the file of a command cannot be read", hint="give the command again")
             if work is None:
-                raise HeadraceError("UNKNOWN_COMMAND", f"this version of headrace does not know the command {command.what}")
+                raise HeadraceError("UNKNOWN_COMMAND", f"this version of headrace does not know the command {command.what}", hint=_RESTART)
             result = work(command)
         except HeadraceError as problem:
             error = problem
@@ -110,9 +114,10 @@ def take_savepoint(folder: Path, name: str, *, pinned: bool = False) -> Savepoin
 def ask(folder: Path, command: Command, offline: Callable[[Checkpoint], Mapping[str, Any]] | None) -> Mapping[str, Any]:
     """Have a command carried out: by the process that works on the checkpoint, else by this one. Returns its result."""
     folder = folder.absolute()
-    if held_by(folder) is not None:
+    look = heartbeat(folder)
+    if look() is not None:
         channel.send(folder, command)
-        result = channel.answered(folder, command, lambda: held_by(folder) is not None)
+        result = channel.answered(folder, command, lambda: look() is not None)
         if result is not None:
             return result
         channel.withdraw(folder, command)
