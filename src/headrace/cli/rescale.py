@@ -7,6 +7,8 @@ from typing import Any
 
 from headrace.cli import load
 from headrace.cli.options import as_options
+from headrace.errors import HeadraceError
+from headrace.spark.deploy.deployment import KEPT, MOVED
 
 
 def add(commands: Any) -> None:
@@ -24,6 +26,14 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     job = load.job(options)
-    deployment = job.deploy(checkpoint=options.checkpoint, partitions=options.partitions, dry_run=options.dry_run)
+    preview = job.deploy(checkpoint=options.checkpoint, partitions=options.partitions, dry_run=True)
+    changed = [f"{one.name} is {one.verdict}" for one in preview.verdicts if one.verdict not in (KEPT, MOVED)]
+    if changed:
+        raise HeadraceError(
+            "STATE_CHANGED",
+            f"rescale changes the number of partitions only, and this is another version of the job: {', '.join(changed)}",
+            hint="rescale with the version that wrote the checkpoint, or deploy this one: headrace deploy FILE --partitions N",
+        )
+    deployment = preview if options.dry_run else job.deploy(checkpoint=options.checkpoint, partitions=options.partitions)
     print(as_options(str(deployment)))
     return 1 if deployment.diff.refusals else 0

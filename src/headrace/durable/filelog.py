@@ -30,6 +30,16 @@ def logs_read(offsets: Path) -> dict[str, int]:
     return {match[1]: int(match[2]) for match in matches if match}
 
 
+def log_position(offset: str | None) -> int | None:
+    """Return the position of an offset in a file log; None if it is not one.
+
+    >>> log_position('{"logOffset":3}'), log_position('{"t":{"0":7}}')
+    (3, None)
+    """
+    match = _READ.fullmatch(f"source:{offset}")
+    return None if match is None else int(match[2])
+
+
 def last_of(log: Path) -> int:
     """Return the last epoch in a log, -1 for none.
 
@@ -55,8 +65,10 @@ def paths_read(log: Path) -> Iterator[str]:
     return (entry["path"] for entry in _entries(log))
 
 
-def lengths_read(log: Path) -> dict[str, int | None]:
+def lengths_read(log: Path, end: int | None = None) -> dict[str, int | None]:
     """Return the number of bytes read of each file in a log, by path; None if it is unknown, or if the log records a change of the file.
+
+    `end`: the last epoch of the log that counts; None for all.
 
     >>> import tempfile
     >>> log = Path(tempfile.mkdtemp())
@@ -69,6 +81,8 @@ def lengths_read(log: Path) -> dict[str, int | None]:
     lengths: dict[str, int | None] = {}
     changed = []
     for entry in _entries(log):
+        if end is not None and entry["batchId"] > end:
+            continue
         lengths[entry["path"]] = entry.get("length")
         if "was" in entry:
             changed.append(entry["path"])

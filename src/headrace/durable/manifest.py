@@ -33,6 +33,7 @@ from headrace.errors import CheckpointError, ConnectorError
 from headrace.points import point
 
 CONTROL = "_headrace"
+STAGING = "staging"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Manifest:
         self.folder = folder
         self.term = term
         self.control = folder / CONTROL
-        self.staging = self.control / "staging"
+        self.staging = self.control / STAGING
         self._segments = Segments(self.control)
         self._gone: tuple[int, Path] | None = None
         self._last: int | None = None
@@ -236,7 +237,7 @@ class Manifest:
 
     def entry(self, epoch: int, number: int, file: StagedFile) -> dict[str, Any]:
         staged = PurePosixPath(file.path)
-        partition = staged.relative_to(PurePosixPath(CONTROL, "staging")).parts[1:-1]
+        partition = staged.relative_to(PurePosixPath(CONTROL, STAGING)).parts[1:-1]
         suffix = "".join(staged.suffixes[-2:]) if staged.suffix in (".gz", ".zst", ".bz2") else staged.suffix
         final = PurePosixPath(*partition, f"part-{epoch:020}-{number:05}{suffix}")
         return {"path": str(final), "staged": file.path, "rows": file.rows, "bytes": file.bytes}

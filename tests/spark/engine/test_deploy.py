@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace.errors import HeadraceError
 from tests.spark.engine.jobs import lines
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -214,6 +215,43 @@ def test_operators_that_move(edit: str, timed: bool, tmp_path: Path) -> None:
     named = {"operator sums", "operator dearest", "operator quiet"} & judged.keys()
     assert all(judged[name] in ("kept", "moved", "new") for name in named)
     assert any(verdict != "kept" for verdict in judged.values())
+
+
+def test_a_query_without_an_epoch_becomes_one_with_another(tmp_path: Path) -> None:
+    """Its folder has nothing, and its name stays."""
+    kept, whole = tmp_path / "kept", tmp_path / "whole"
+    add(kept, 0)
+    late = (kept / "rows" / "0.json").rename(kept / "late")
+    run(job(kept, sums, dearest, timed=False), kept, partitions=2)
+    assert not list((kept / "checkpoint" / "queries" / "main").glob("commits/*"))
+    job(kept, sums, dearest, priced, timed=False).deploy(checkpoint=kept / "checkpoint")
+    late.rename(kept / "rows" / "0.json")
+    for part in (1, 2):
+        add(kept, part)
+        run(job(kept, sums, dearest, priced, timed=False), kept, flush=part == 2)
+    want = expected(whole, (sums, dearest), 3, timed=False)
+    assert {name: results(kept, name) for name in want} == want
+    assert all(want.values())
+
+
+def test_a_query_that_is_left_out_and_comes_back(tmp_path: Path) -> None:
+    """A report says it once, and its sink goes on."""
+    add(tmp_path, 0)
+    run(job(tmp_path, sums, dearest, timed=False), tmp_path)
+    without = job(tmp_path, sums, timed=False).deploy(checkpoint=tmp_path / "checkpoint")
+    assert verdicts(without) == {
+        "source rows": "kept",
+        "source prices": "dropped",
+        "operator sums": "kept",
+        "operator dearest": "dropped",
+        "sink sums_out": "kept",
+        "sink dearest_out": "dropped",
+    }
+    assert job(tmp_path, sums, timed=False).deploy(checkpoint=tmp_path / "checkpoint").unchanged
+    add(tmp_path, 1)
+    run(job(tmp_path, sums, timed=False), tmp_path)
+    with pytest.raises(HeadraceError, match="STATE_CHANGED"):
+        job(tmp_path, sums, dearest, timed=False).deploy(checkpoint=tmp_path / "checkpoint")
 
 
 def test_a_folder_with_a_space_in_its_name(tmp_path: Path) -> None:

@@ -78,10 +78,15 @@ def test_a_job_that_does_not_run(tmp_path: Path) -> None:
     assert state(back) == [(k, 10) for k in range(5)]
     job(tmp_path).run(checkpoint=back)
     assert (sorted(map(str, lines(tmp_path / "out"))), state(back)) == (after, [(k, 20) for k in range(5)])
+    # what a crash has left is removed
+    (checkpoint / "savepoints" / ".third.unfinished").mkdir()
+    (checkpoint / "savepoints" / ".old.deleted").mkdir()
     # a fresh start keeps them
     shutil.rmtree(tmp_path / "out")
     job(tmp_path).run(checkpoint=checkpoint, fresh=True)
     assert [one.name for one in job(tmp_path).savepoints(checkpoint=checkpoint)] == ["first", "second"]
+    job(tmp_path).savepoint("third", checkpoint=checkpoint)
+    assert sorted(path.name for path in (checkpoint / "savepoints").iterdir()) == ["first", "second", "third"]
 
 
 def test_a_running_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,12 +108,14 @@ def test_a_running_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         check_error(
             """
             UNKNOWN_COMMAND: this version of headrace does not know the command dance
+              hint: the job was started with another version: restart it with the installed one
               more: headrace error UNKNOWN_COMMAND
             """,
             lambda: channel.answered(checkpoint, strange, lambda: True),
         )
         # a damaged file does not end the job, and stays for a look
         (checkpoint / "commands" / "0.json").write_text("{")
+        channel.send(checkpoint, Command("1", "savepoint", {"name": 7}, "somebody", "2026-01-01"))
         assert cli.main(["stop", str(checkpoint)]) == 0
     finally:
         run.stop()
@@ -119,10 +126,11 @@ def test_a_running_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         ("savepoint", "SAVEPOINT_EXISTS"),
         ("status", None),
         ("dance", "UNKNOWN_COMMAND"),
-        ("that cannot be read", "UNKNOWN_COMMAND"),
+        ("", "UNKNOWN_COMMAND"),
+        ("savepoint", "UNKNOWN_COMMAND"),
         ("stop", None),
     ]
-    assert sorted(path.name for path in (checkpoint / "commands").iterdir()) == ["0.answer.json", "0.json"]
+    assert sorted(path.name for path in (checkpoint / "commands").iterdir()) == ["0.answer.json", "0.json", "1.answer.json", "1.json"]
     # each is of a moment between two epochs: what it has read is in its state
     for one in job(tmp_path).savepoints(checkpoint=checkpoint):
         place = shutil.copytree(one.folder, tmp_path / one.name)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from headrace.spark.compile.identity import DEAD_LETTERS, Identity, identify
 from headrace.spark.compile.relocation import Relocation, relocate
-from headrace.spark.compile.shapes import SINK, QueryShape, Shape
+from headrace.spark.compile.shapes import LOOKUP, SINK, QueryShape, Shape
 
 DEAD = Shape(DEAD_LETTERS, SINK)
 
@@ -95,6 +95,64 @@ def test_sources_and_clocks() -> None:
     for now in (query(A, OUT_A, sources=("more", "rows")), query(A, OUT_A, clock="event")):
         relocation = relocate(before, [now])
         assert (moved(relocation), numbers(relocation.identity)) == ({"main": True}, numbers(before))
+
+
+LOOKUP_OF_BOTH = Shape("rates", LOOKUP)
+
+
+def test_a_lookup_of_two_queries() -> None:
+    both = [query(A, LOOKUP_OF_BOTH, OUT_A), query(B, LOOKUP_OF_BOTH, OUT_B, name="out_b")]
+    before = stored(*both)
+    relocation = relocate(before, both)
+    assert (relocation.identity, moved(relocation)) == (before, {"main": False, "out_b": False})
+
+
+def test_a_new_query_does_not_take_the_place_of_another() -> None:
+    before = stored(query(A, OUT_A))
+    relocation = relocate(before, [query(C, name="new"), query(A, OUT_A)])
+    assert (relocation.names, moved(relocation)) == ({"new": "new", "main": "main"}, {"new": False, "main": False})
+    assert relocation.queries["new"].before is None
+
+
+def test_the_query_with_most_parts_of_another_continues_it() -> None:
+    before = stored(query(A, B, OUT_A, OUT_B))
+    relocation = relocate(before, [query(B, name="one"), query(A, OUT_A, OUT_B, name="two")])
+    assert relocation.names == {"one": "one", "two": "main"}
+
+
+def test_a_query_that_is_left_out_loses_its_state_and_is_known() -> None:
+    both = [query(A, OUT_A), query(B, OUT_B, name="out_b", sources=("prices",))]
+    without = relocate(stored(*both), both[:1])
+    assert [(entry.shape.name, entry.retired) for entry in without.identity.query("out_b").entries] == [
+        ("b", True),
+        ("out_b", False),
+        (DEAD_LETTERS, False),
+    ]
+    again = relocate(without.identity, both)
+    assert again.names == {"main": "main", "out_b": "out_b"}
+    assert numbers(again.identity)["b"] > numbers(stored(*both))["b"]
+
+
+def test_a_sink_that_comes_back_in_another_query_keeps_its_place() -> None:
+    apart = [query(A, OUT_A), query(B, OUT_B, name="out_b", sources=("prices",))]
+    merged = relocate(stored(*apart), [query(A, B, OUT_A, sources=("prices", "rows"))])
+    back = relocate(merged.identity, [query(A, B, OUT_A, OUT_B, sources=("prices", "rows"))])
+    assert back.identity.query("main").live()["out_b"].home == "out_b"
+    # it was left out with its query, and comes back in the other
+    left = relocate(stored(*apart), apart[:1])
+    joined = relocate(left.identity, [query(A, OUT_A, OUT_B, sources=("prices", "rows"))])
+    assert joined.queries["main"].origins == ("main", "out_b")
+    assert joined.identity.query("main").live()["out_b"].home == "out_b"
+
+
+def test_timers_that_go_with_the_event_time_of_a_query() -> None:
+    timed = replace(A, kind="program", clock="event")
+    before = stored(query(timed, OUT_A, clock="event"))
+    relocation = relocate(before, [query(replace(timed, clock="none"), OUT_A)])
+    assert relocation.errors["a"].message == (
+        "a no longer has timers, and no other part of its query uses event time, but the checkpoint holds state of the earlier version"
+    )
+    assert not relocate(before, [query(replace(timed, clock="none"), OUT_A, clock="event")]).errors
 
 
 def test_a_new_query_beside_the_old_one() -> None:

@@ -47,12 +47,15 @@ final class Run private[headrace] (
   def isHeld: Boolean = !query.isActive || Control.held(control, 1L) || !query.status.isTriggerActive
 
   /** Undoes `hold`, unless the query is to stop. */
-  def release(): Unit = if (!stopping.get) Control.release(control)
+  def release(): Unit = stopping.synchronized(if (!stopping.get) Control.release(control))
 
   /** Makes the query stop between two epochs, and returns at once. */
   def requestStop(): Unit =
-    if (stopping.compareAndSet(false, true)) {
-      Control.hold(control)
+    if (stopping.synchronized {
+        val first = stopping.compareAndSet(false, true)
+        if (first) Control.hold(control)
+        first
+      }) {
       val waiter = new Thread(
         () => {
           // After the hold no epoch can begin: the query either waits at the gate or sleeps until its next trigger.

@@ -91,14 +91,13 @@ def _renamed(place: str, marks: Iterable[str], written: Mapping[str, Written]) -
 
 def _elsewhere(mark: Mark, history: History, written: Mapping[str, Written]) -> list[Mark]:
     """Return the marks that a sink with a new name or place may have: those written under another one."""
-    identity = history.of(mark.epoch)
-    return [*(one.mark for one in written.values()), *([Mark(mark.epoch, identity)] if identity else ())]
+    return [*(one.mark for one in written.values()), *(Mark(mark.epoch, identity) for identity in history.names(mark.epoch))]
 
 
 def _of_this_number(epoch: int, history: History) -> list[Mark]:
     """Return the epoch of this history that a fading mark may be of; it may be older than the identities kept."""
-    identity = history.of(epoch)
-    return [Mark(epoch, identity)] if identity or history.adopted < epoch <= history.logged("commits") else []
+    names = history.names(epoch) or ([""] if history.adopted < epoch <= history.logged("commits") else [])
+    return [Mark(epoch, identity) for identity in names]
 
 
 def _behind(checkpoint: Path, problems: Iterable[str], last: int, since: datetime | None, rewinds: bool) -> HeadraceError:

@@ -124,7 +124,7 @@ def _read(folder: Path, id: str) -> Command | None:
             return None
         what, by, at = (typed(value[field], str) for field in ("what", "by", "at"))
         return Command(id, what, typed(value["arguments"], Mapping), by, at)
-    except (HeadraceError, KeyError, TypeError, ValueError):
+    except (HeadraceError, KeyError, OSError, TypeError, ValueError):
         # A damaged command must not end the job.
         return Command(id, "", {}, "", "")
 

@@ -37,6 +37,7 @@ from headrace.errors import HeadraceError
 from headrace.plan.codec import refuse_unwritten, short, typed
 from headrace.plan.meaning import settings_of
 from headrace.plan.naming import spelled, valid_name
+from headrace.spark.checkpoint.channel import COMMANDS
 from headrace.spark.checkpoint.history import History, last_logged
 from headrace.spark.checkpoint.lease import SILENCE, Lease, is_lock
 from headrace.spark.checkpoint.record import Record
@@ -176,9 +177,9 @@ class Checkpoint:
         return any(any(self.folder.glob(trace)) for trace in ("queries/*/offsets", "epochs/*/*.json", "record/*.json"))
 
     def empty(self) -> None:
-        """Remove everything but the lock and the savepoints, if a clearing has begun."""
+        """Remove everything but the lock, the savepoints and waiting commands, if a clearing has begun."""
         for path in self.folder.iterdir() if self.clearing else ():
-            if not is_lock(path.name) and path.name not in (_CLEARING, SAVEPOINTS):
+            if not is_lock(path.name) and path.name not in (_CLEARING, SAVEPOINTS, COMMANDS):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def end_clearing(self) -> None:
@@ -281,7 +282,7 @@ def _must_be_ours(folder: Path) -> None:
         )
     # a first start may have been killed while it wrote its job.json or its lock
     names = {path.name for path in folder.iterdir() if not path.name.startswith((".job.json.", ".lock.")) and not is_lock(path.name)}
-    if names - {_CLEARING, SAVEPOINTS} and not names & {"job.json", _CLEARING}:
+    if names - {_CLEARING, SAVEPOINTS, COMMANDS} and not names & {"job.json", _CLEARING}:
         raise HeadraceError(
             "NOT_A_CHECKPOINT",
             f"{folder} is not a checkpoint: it is not empty and has no job.json",

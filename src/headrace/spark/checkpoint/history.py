@@ -1,6 +1,7 @@
 """The history of a query: the identity of each epoch, and whether the parts of its checkpoint are of one moment.
 
-epochs/QUERY/7.json    the identity of epoch 7, drawn once, after its offsets are logged and before its tasks
+epochs/QUERY/7.json    the identity of epoch 7, drawn once, after its offsets are logged and before its tasks; the first of a version that a
+                       deploy has made also has those that it continues
 
 An identity covers the previous epoch, the plan, the logged offsets and time, and a random value: two copies of a checkpoint that run
 separately are two histories, although their epochs have the same numbers.
@@ -10,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from headrace.durable.atomic import create
 from headrace.durable.filelog import last_of, logs_read
@@ -43,7 +45,14 @@ class History:
         entry = self._entry(epoch) or self._drawn(epoch, offsets)
         if entry["offsets"] != offsets:
             raise _incomplete(self._query / "offsets" / str(epoch), "is not the log with which this epoch began")
-        return entry["identity"]
+        return str(entry["identity"])
+
+    def names(self, epoch: int) -> list[str]:
+        """Return the identities under which sinks may know an epoch: its own, and for the first one of a new version those that it
+        continues.
+        """
+        entry: Mapping[str, Any] = self._entry(epoch) or {}
+        return [name for name in (entry.get("identity", ""), *entry.get("continues", ())) if name]
 
     def of(self, epoch: int) -> str:
         """Return the identity of an epoch; empty if it has none, or none is kept."""
@@ -59,7 +68,7 @@ class History:
 
     def logged(self, log: str) -> int:
         """Return the last epoch in one of Spark's logs of the query, `offsets` or `commits`; -1 if there is none."""
-        return _newest(self._query / log, "")
+        return logged(self._query, log)
 
     def check(self, recorded: int) -> None:
         """Raise CHECKPOINT_INCOMPLETE unless Spark's logs, the identities and the record, which ends with `recorded`, are of one moment."""
@@ -92,20 +101,22 @@ class History:
 
     def branch(self, epoch: int, before: Iterable[str]) -> None:
         """Draw the identity of an epoch with which a new version of a query begins; `before` are those of the epochs that it continues."""
-        self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), "/".join(before))
+        self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), tuple(before))
 
-    def _drawn(self, epoch: int, offsets: str, before: str | None = None) -> dict[str, str]:
-        parts = (self.of(epoch - 1) if before is None else before, str(epoch), self._plan, offsets, secrets.token_hex(16))
+    def _drawn(self, epoch: int, offsets: str, continues: Sequence[str] | None = None) -> dict[str, Any]:
+        before = self.of(epoch - 1) if continues is None else "/".join(continues)
+        parts = (before, str(epoch), self._plan, offsets, secrets.token_hex(16))
         identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
         self._folder.mkdir(parents=True, exist_ok=True)
         # Of two processes one wins, and both use its identity.
-        create(self._file(epoch), text_of({"format": FORMAT, "identity": identity, "offsets": offsets}))
+        branch = {} if continues is None else {"continues": list(continues)}
+        create(self._file(epoch), text_of({"format": FORMAT, "identity": identity, "offsets": offsets, **branch}))
         self._file(epoch - KEPT).unlink(missing_ok=True)
         entry = self._entry(epoch)
         assert entry is not None  # just made
         return entry
 
-    def _entry(self, epoch: int) -> dict[str, str] | None:
+    def _entry(self, epoch: int) -> dict[str, Any] | None:
         entry = read(self._file(epoch))
         if entry is not None and not entry.keys() >= {"identity", "offsets"}:
             raise unreadable(self._file(epoch), "it is not the identity of an epoch")
@@ -115,9 +126,14 @@ class History:
         return self._folder / f"{epoch}.json"
 
 
+def logged(query: Path, log: str) -> int:
+    """Return the last epoch in one of Spark's logs of a query, `offsets` or `commits`; -1 if there is none."""
+    return _newest(query / log, "")
+
+
 def last_logged(folder: Path) -> Mapping[str, int]:
     """Return the last epoch that each query of a checkpoint has begun."""
-    return {query.name: _newest(query / "offsets", "") for query in sorted((folder / "queries").glob("*")) if query.is_dir()}
+    return {query.name: logged(query, "offsets") for query in sorted((folder / "queries").glob("*")) if query.is_dir()}
 
 
 def _incomplete(what: Path, why: str) -> HeadraceError:

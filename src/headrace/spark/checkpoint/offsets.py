@@ -31,9 +31,14 @@ def _units(character: str) -> tuple[int, ...]:
     return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
 
 
-def control_names(source: str) -> tuple[str, str]:
-    """Return the names of the control sources that a query with a source may have: of that source, and of the whole query."""
-    return offset_name(f"{_CONTROL}_{source}"), _CONTROL
+def control_names(sources: Collection[str], timed: Collection[str], clock: str) -> set[str]:
+    """Return the names of the control sources of a query with a clock: one of each source with a watermark, or one of the whole query.
+
+    >>> sorted(control_names(["a", "b c"], ["b c"], "event")), control_names(["a"], [], "none")
+    (['_control_b_20_c'], {'_control'})
+    """
+    whole = {_CONTROL} if not timed or clock == "processing" else set()
+    return whole | {offset_name(f"{_CONTROL}_{source}") for source in sources if source in timed}
 
 
 @dataclass(frozen=True)
@@ -70,19 +75,15 @@ class Offsets:
         return Offsets({**self.epoch, "batchWatermarkMs": watermark, "conf": settings}, self.sources)
 
 
-def joined(parts: Sequence[Offsets]) -> tuple[Offsets, tuple[str, ...]]:
-    """Return the offsets of several queries as those of one, and the sources that they have read to different positions.
+def joined(parts: Sequence[Offsets]) -> Offsets:
+    """Return the offsets of several queries as those of one.
 
     The settings of the epoch are those of the first query, its time is the latest.
 
-    >>> one, other = Offsets({"batchTimestampMs": 7}, {"a": "1", "b": "2"}), Offsets({"batchTimestampMs": 9}, {"b": "3", "c": "4"})
+    >>> one, other = Offsets({"batchTimestampMs": 7}, {"a": "1", "b": "2"}), Offsets({"batchTimestampMs": 9}, {"b": "2", "c": "4"})
     >>> joined([one, other])
-    (Offsets(epoch={'batchTimestampMs': 9}, sources={'a': '1', 'b': '2', 'c': '4'}), ('b',))
+    Offsets(epoch={'batchTimestampMs': 9}, sources={'a': '1', 'b': '2', 'c': '4'})
     """
-    sources: dict[str, str] = {}
-    for part in parts:
-        for name, offset in part.sources.items():
-            sources.setdefault(name, offset)
-    apart = [name for name in sources for part in parts if part.sources.get(name, sources[name]) != sources[name]]
     time = max(part.epoch["batchTimestampMs"] for part in parts)
-    return Offsets({**parts[0].epoch, "batchTimestampMs": time}, sources), tuple(dict.fromkeys(apart))
+    sources = {name: offset for part in reversed(parts) for name, offset in part.sources.items()}
+    return Offsets({**parts[0].epoch, "batchTimestampMs": time}, dict(sorted(sources.items())))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -19,18 +20,21 @@ from pathlib import Path
 from typing import Any
 
 from headrace.durable import atomic, private
+from headrace.durable.manifest import CONTROL, STAGING
 from headrace.durable.sums import read, text_of, unreadable
 from headrace.errors import HeadraceError
 from headrace.plan import Plan
 from headrace.plan.codec import typed
 from headrace.plan.naming import valid_name
 from headrace.spark.checkpoint.folder import SAVEPOINTS, Stored, query_folder, stored_in
+from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.lease import is_lock, newest_term
 from headrace.spark.checkpoint.switch import NEXT, SWITCH
 from headrace.spelling import suggestion
 
 FORMAT = 1
 _FILE = "savepoint.json"
+_UNFINISHED, _DELETED = ".unfinished", ".deleted"
 _LEFT_OUT = {SAVEPOINTS, NEXT, SWITCH, "errors.log", "commands"}
 _WRITTEN_ONCE = ("queries", "epochs", "dead_letters", "refused", "repaired")
 """The folders whose files are written once, and then only removed or replaced by others. Manifests that are lists of lines may grow."""
@@ -92,9 +96,9 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
     stored = stored_in(folder)
     if stored is None:
         raise unreadable(folder / "job.json", "it is gone")
-    fresh = place.with_name(f".{name}.unfinished")
-    shutil.rmtree(fresh, ignore_errors=True)
     private.folder(folder / SAVEPOINTS)
+    _tidy(folder, _DELETED, _UNFINISHED)
+    fresh = place.with_name(f".{name}{_UNFINISHED}")
     _copy(folder, fresh)
     # A copy of it continues with later terms, as one of the whole checkpoint would.
     (fresh / f"lock.{newest_term(folder)}").touch()
@@ -117,14 +121,18 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
 
 def savepoints(folder: Path) -> tuple[Savepoint, ...]:
     """Return the savepoints of a checkpoint, the oldest first."""
+    return tuple(sorted((_read(folder / SAVEPOINTS / name) for name in names(folder)), key=lambda one: (one.at, one.name)))
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names of the savepoints of a checkpoint, also of damaged ones."""
     place = folder / SAVEPOINTS
-    names = [path.name for path in place.iterdir() if not path.name.startswith(".")] if place.is_dir() else []
-    return tuple(sorted((_read(place / name) for name in names), key=lambda one: (one.at, one.name)))
+    return [path.name for path in place.iterdir() if not path.name.startswith(".")] if place.is_dir() else []
 
 
 def savepoint(folder: Path, name: str) -> Savepoint:
     """Return a savepoint by its name."""
-    place = folder / SAVEPOINTS / name
+    place = folder / SAVEPOINTS / valid_name(name)
     if not (place / _FILE).is_file():
         known = [one.name for one in savepoints(folder)]
         hint = suggestion(name, known, f"it has: {', '.join(known)}" if known else "it has none")
@@ -135,14 +143,15 @@ def savepoint(folder: Path, name: str) -> Savepoint:
 def delete(folder: Path, name: str) -> Savepoint:
     """Delete a savepoint."""
     gone = savepoint(folder, name)
-    aside = gone.folder.with_name(f".{name}.deleted")
-    gone.folder.rename(aside)
-    shutil.rmtree(aside)
+    _tidy(folder, _DELETED)
+    gone.folder.rename(gone.folder.with_name(f".{name}{_DELETED}"))
+    _tidy(folder, _DELETED)
     return gone
 
 
 def prune(folder: Path, *, keep: int | None, older_than: timedelta | None) -> tuple[Savepoint, ...]:
     """Delete savepoints that are not pinned, and return them: all but the newest `keep`, and all `older_than` a duration."""
+    _tidy(folder, _DELETED)
     free = [one for one in savepoints(folder) if not one.pinned]
     by_number = free[: len(free) - keep] if keep is not None else []
     by_age = [one for one in free if older_than is not None and datetime.now(UTC) - one.at > older_than]
@@ -163,9 +172,15 @@ def _read(place: Path) -> Savepoint:
         raise unreadable(file, f"it is not a savepoint of this version ({type(problem).__name__}: {problem})") from None
 
 
+def _tidy(folder: Path, *suffixes: str) -> None:
+    """Remove what an interrupted command has left. Only the process that makes savepoints may remove an unfinished one."""
+    for path in (folder / SAVEPOINTS).glob(".*"):
+        if path.name.endswith(suffixes):
+            shutil.rmtree(path, ignore_errors=True)
+
+
 def _epochs(folder: Path, stored: Stored) -> dict[str, int]:
-    ended = {query.name: query_folder(folder, query.name) / "commits" for query in stored.identity.queries}
-    last = {name: max((int(file.name) for file in log.glob("*") if file.name.isdigit()), default=-1) for name, log in ended.items()}
+    last = {query.name: logged(query_folder(folder, query.name), "commits") for query in stored.identity.queries}
     return {name: epoch for name, epoch in last.items() if epoch >= 0}
 
 
@@ -181,7 +196,8 @@ def _copy(folder: Path, to: Path) -> None:
             for parent, folders, files in os.walk(path):
                 here = to / Path(parent).relative_to(folder)
                 here.mkdir(exist_ok=True)
-                folders[:] = [one for one in folders if one != "staging"]
+                if Path(parent).name == CONTROL:
+                    folders[:] = [one for one in folders if one != STAGING]
                 for file in files:
                     _take(Path(parent, file), here / file, copied=copied or file.endswith(".jsonl"))
         else:
@@ -198,7 +214,8 @@ def _take(source: Path, to: Path, *, copied: bool) -> None:
     except FileNotFoundError:
         pass
     except OSError:
-        shutil.copy2(source, to)
+        with suppress(FileNotFoundError):
+            shutil.copy2(source, to)
 
 
 def _version(package: str) -> str:

@@ -57,6 +57,7 @@ def finish(folder: Path) -> None:
     if not place.is_dir():
         return
     for part in _PARTS:
+        private.folder(folder / part)
         for path in _listed(place / part):
             _remove(folder / part / path.name)
             path.rename(folder / part / path.name)

@@ -6,6 +6,7 @@ Without a level, rows are placed as the sources were split. That may change, unl
 
 from __future__ import annotations
 
+from headrace import ports
 from headrace.ops import Sink
 from headrace.spark.compile.levels import Query
 
@@ -17,7 +18,11 @@ def is_placed(sink: Sink) -> bool:
 
 def in_parts(sink: Sink) -> bool:
     """Return whether the sink may hold part of an epoch, which it recognises by how its rows were placed."""
-    return is_placed(sink) or sink.connect().traits.batched
+    return may_hold_part(sink.connect())
+
+
+def may_hold_part(sink: ports.Sink) -> bool:
+    return sink.traits.placed or sink.traits.batched
 
 
 def deals_out(query: Query) -> bool:

@@ -20,8 +20,9 @@ from headrace.spark.compile.identity import (
     followed,
     free_name,
     fresh_query,
+    refuse,
 )
-from headrace.spark.compile.shapes import SINK, QueryShape
+from headrace.spark.compile.shapes import LOOKUP, SINK, QueryShape
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Relocation:
 def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
     """Find the operators and sinks of `queries` in the stored version, and number the new ones."""
     numbers = Numbers(stored.next)
-    claims = {query.name: _origins(stored, query) for query in queries}
+    claims = _origins(stored, queries)
     continued = _continued(queries, claims)
     kept = {query.name: query for query in stored.queries}
     errors: dict[str, HeadraceError] = {}
@@ -78,38 +79,59 @@ def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
             relocated[query.name] = Relocated(fresh_query(query, name, numbers))
             continue
         first = tuple(sorted(origins, key=lambda one: one.name != name))
-        elsewhere = {shape.name for other in queries if other is not query for shape in other.shapes} - {DEAD_LETTERS}
+        elsewhere = {name for other in queries if other is not query for name in _parts(other)}
         before = _before(name, query, first, set(continued.values()), elsewhere)
         entries = _followed(before, query, numbers, errors)
         moved = len(origins) > 1 or origins[0].name != name or _lies_elsewhere(origins[0], entries, query, elsewhere)
         here = {entry.op for entry in entries}
         past = [replace(entry, retired=True) for entry in before.entries if entry.op not in here and not (moved and entry.shape.keeps)]
-        entries = tuple(_at_home(entry, name, first) for entry in entries)
-        identity = QueryIdentity(name, query.sources, query.levels, query.clock, (*past, *entries))
+        entries = tuple(_at_home(entry, name, first) for entry in (*past, *entries))
+        identity = QueryIdentity(name, query.sources, query.levels, query.clock, entries)
         relocated[query.name] = Relocated(identity, before, tuple(one.name for one in first), moved)
     taken = {one.identity.name for one in relocated.values()}
     gone = {origin for one in relocated.values() for origin in one.origins} - taken
-    idle = [query for query in stored.queries if query.name not in taken | gone]
+    idle = [_left_out(query) for query in stored.queries if query.name not in taken | gone]
     whole = Identity((*(one.identity for one in relocated.values()), *idle), numbers.next)
     return Relocation(relocated, whole, tuple(sorted(gone)), stored.next, errors)
 
 
-def _origins(stored: Identity, query: QueryShape) -> tuple[QueryIdentity, ...]:
-    """Return the stored queries that have operators or sinks of a query; else the one with its sources."""
-    names = {shape.name for shape in query.shapes if shape.name != DEAD_LETTERS}
-    origins = [old for old in stored.queries if names & set(old.live())]
-    alike = [old for old in stored.queries if set(old.sources) == set(query.sources)]
-    return tuple(origins) or tuple(alike[:1])
+def _origins(stored: Identity, queries: Sequence[QueryShape]) -> dict[str, tuple[QueryIdentity, ...]]:
+    """Return for each query the stored queries that have operators or sinks of it; else the one with its sources, if it is nobody's."""
+    claims = {query.name: tuple(old for old in stored.queries if _shared(old, query)) for query in queries}
+    claimed = {old.name for origins in claims.values() for old in origins}
+    for query in queries:
+        alike = [old for old in stored.queries if set(old.sources) == set(query.sources) and old.name not in claimed]
+        if alike and not claims[query.name]:
+            claims[query.name] = (alike[0],)
+            claimed.add(alike[0].name)
+    return claims
 
 
 def _continued(queries: Iterable[QueryShape], claims: dict[str, tuple[QueryIdentity, ...]]) -> dict[str, str]:
-    """Return for each query of the job the stored query that it continues: each is continued at most once."""
+    """Return for each query of the job the stored query that it continues, with the most of its parts: each is continued at most once."""
+    pairs = [(len(_shared(old, query)), query.name, old.name) for query in queries for old in claims[query.name]]
     continued: dict[str, str] = {}
-    for query in queries:
-        free = [one.name for one in claims[query.name] if one.name not in continued.values()]
-        if free:
-            continued[query.name] = free[0]
+    for _, query, old in sorted(pairs, key=lambda pair: -pair[0]):
+        if query not in continued and old not in continued.values():
+            continued[query] = old
     return continued
+
+
+def _parts(query: QueryShape) -> set[str]:
+    """Return the names of a query's operators and sinks. Several queries may have one lookup."""
+    return {shape.name for shape in query.shapes if shape.kind != LOOKUP} - {DEAD_LETTERS}
+
+
+def _shared(old: QueryIdentity, query: QueryShape) -> set[str]:
+    """Return the names of the parts of a query that a stored one has. A sink that was left out for a while comes back to its place."""
+    known = {entry.shape.name for entry in old.entries if not entry.retired or entry.shape.kind == SINK}
+    return _parts(query) & known
+
+
+def _left_out(query: QueryIdentity) -> QueryIdentity:
+    """Return a query of which nothing is left: what comes back starts with empty state."""
+    entries = (replace(entry, retired=True) if entry.shape.keeps else entry for entry in query.entries)
+    return replace(query, entries=tuple(entries))
 
 
 def _before(
@@ -119,12 +141,12 @@ def _before(
 
     `continued`: the stored queries that a query continues. `elsewhere`: the names of parts of other queries.
     """
-    names = {shape.name for shape in query.shapes} - {DEAD_LETTERS}
+    names = _parts(query)
     entries: list[Entry] = []
     for origin in origins:
         rest = origin.name == name or origin.name not in continued
         for entry in origin.entries:
-            if entry.shape.name == DEAD_LETTERS:
+            if entry.shape.name == DEAD_LETTERS or entry.shape.kind == LOOKUP:
                 belongs = origin.name == name
             elif entry.retired or entry.shape.name not in names:
                 belongs = rest and entry.shape.name not in elsewhere
@@ -145,6 +167,8 @@ def _followed(before: QueryIdentity, query: QueryShape, numbers: Numbers, errors
             entries.append(entered(shape, numbers))
             continue
         try:
+            if entry.shape.clock == "event" != query.clock:
+                raise refuse(f"{shape.name} no longer has timers, and no other part of its query uses event time", shape.site)
             entries.append(followed(entry, shape, offline=True))
         except HeadraceError as error:
             errors[shape.name] = error

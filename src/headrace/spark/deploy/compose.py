@@ -11,12 +11,14 @@ import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from headrace.durable import atomic, private
+from headrace.durable.filelog import lengths_read, log_position
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.history import History
-from headrace.spark.checkpoint.offsets import Offsets, control_names, joined, offset_name
+from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
 from headrace.spark.checkpoint.record import Key, Record, Totals, Written
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
@@ -32,6 +34,7 @@ def compose(
     place: Path,
     *,
     plan: str,
+    controls: Collection[str],
     gone: Collection[str],
     timed: Collection[str],
     partitions: int,
@@ -41,13 +44,15 @@ def compose(
 ) -> Counts:
     """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
 
-    `gone`: the stored queries that other queries continue. `timed`: the operators that use event time.
+    `controls`: the names of the query's control sources in Spark's logs. `gone`: the stored queries that other queries continue. `timed`:
+    the operators that use event time.
     """
     query = one.identity
+    known = {source for origin in origins for source in origin.query.sources}
     epoch = max(origin.epoch for origin in origins)
     watermark = _watermark(query, origins, timed)
     folder = place / "queries" / query.name
-    _logs(query, origins, folder, epoch=epoch, watermark=watermark, partitions=partitions)
+    _logs(query, origins, folder, controls, epoch=epoch, watermark=watermark, partitions=partitions)
     for origin in origins:
         # Spark finds the old state by the paths in its own metadata
         mend(origin.folder)
@@ -57,17 +62,19 @@ def compose(
     mend(folder, checkpoint.query(query.name))
     history = History(place / "epochs" / query.name, folder, plan)
     history.branch(epoch, (checkpoint.history(origin.query.name).of(origin.epoch) for origin in origins))
-    totals = divided(query, {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}, gone)
+    stored = {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}
+    totals = divided(query, stored, gone, known - set(query.sources))
     Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch))
     return counts
 
 
-def divided(query: QueryIdentity, totals: Mapping[str, Totals], gone: Collection[str]) -> Totals:
+def divided(query: QueryIdentity, totals: Mapping[str, Totals], gone: Collection[str], unread: Collection[str] = ()) -> Totals:
     """Return the part of the counts of stored queries that belongs to a query, as of their latest epoch.
 
-    `totals`: the counts of the stored queries that it comes from, by name; other queries continue those of `gone`. Numbers of operators
-    are unique in a checkpoint.
+    `totals`: the counts of the stored queries that it comes from, by name; other queries continue those of `gone`. `unread`: the sources
+    that it no longer reads. Numbers of operators are unique in a checkpoint.
     """
+    others = {scan for source in unread for scan in (source, repaired_scan(source))}
     ops = {entry.op for entry in query.entries}
     sinks = {entry.shape.name for entry in query.entries}
     counts: dict[Key, int] = {}
@@ -75,7 +82,7 @@ def divided(query: QueryIdentity, totals: Mapping[str, Totals], gone: Collection
     written: dict[str, Written] = {}
     for name, one in totals.items():
         for key, n in one.counts.items():
-            if key[1] <= 0 or key[1] in ops:
+            if key[0] not in others and (key[1] <= 0 or key[1] in ops):
                 counts[key] = max(counts.get(key, n), n)
         here = sinks if name == query.name else sinks - {DEAD_LETTERS}
         written |= {sink: last for sink, last in one.written.items() if sink in here}
@@ -101,12 +108,22 @@ def _watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collectio
     return min(marks or {origin.watermark for origin in origins})
 
 
-def _logs(query: QueryIdentity, origins: Sequence[Origin], folder: Path, *, epoch: int, watermark: int, partitions: int) -> None:
+def _logs(
+    query: QueryIdentity,
+    origins: Sequence[Origin],
+    folder: Path,
+    controls: Collection[str],
+    *,
+    epoch: int,
+    watermark: int,
+    partitions: int,
+) -> None:
     """Write what a query has read: Spark's offsets, the logs of its sources, and the id of the query."""
     sources = [scan for source in query.sources for scan in (source, repaired_scan(source))]
-    names = {name for source in sources for name in (offset_name(source), *control_names(source))}
-    offsets, apart = joined([Offsets.read(origin.folder, origin.epoch).limited(names) for origin in origins])
-    apart = tuple(source for source in query.sources if offset_name(source) in apart)
+    names = {*map(offset_name, sources), *controls}
+    read = [Offsets.read(origin.folder, origin.epoch) for origin in origins]
+    offsets = joined([one.limited(names) for one in read])
+    apart = [source for source in query.sources if not _is_read_alike(source, origins, read)]
     if apart:
         raise HeadraceError(
             "STATE_CHANGED",
@@ -133,6 +150,23 @@ def _logs(query: QueryIdentity, origins: Sequence[Origin], folder: Path, *, epoc
     else:
         # two queries with one id cannot run at once
         atomic.replace(folder / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+
+
+def _is_read_alike(source: str, origins: Sequence[Origin], read: Sequence[Offsets]) -> bool:
+    """Return whether the stored queries with a source have read the same of it. `read`: their offsets."""
+    positions = [
+        tuple(_position(offset_name(scan), origin, offsets) for scan in (source, repaired_scan(source)))
+        for origin, offsets in zip(origins, read, strict=True)
+        if source in origin.query.sources
+    ]
+    return all(one == positions[0] for one in positions)
+
+
+def _position(scan: str, origin: Origin, offsets: Offsets) -> Any:
+    """Return what is read of a scan: its offset, or for a log of files, which has its own numbers, those files."""
+    offset = offsets.sources.get(scan)
+    end = log_position(offset)
+    return offset if end is None else lengths_read(origin.folder / "sources" / scan, end)
 
 
 def _linked(source: str, to: str) -> str:

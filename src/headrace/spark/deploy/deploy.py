@@ -11,8 +11,8 @@ import errno
 import re
 import shutil
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Collection, Mapping
+from contextlib import closing, suppress
 from pathlib import Path
 
 from headrace.analysis.clocks import clocks
@@ -29,6 +29,7 @@ from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.compare import refuse_other_job
 from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, unusable
+from headrace.spark.checkpoint.offsets import control_names
 from headrace.spark.checkpoint.record import place_of
 from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
@@ -40,6 +41,7 @@ from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.failures import full
 from headrace.spark.run.holders import held
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
+from headrace.spark.run.ready import refuse_endless, sealed
 from headrace.spark.run.start import in_display_names
 
 _BEFORE = "before-deploy-"
@@ -77,6 +79,11 @@ def _nothing(what: str, cure: str) -> HeadraceError:
     return HeadraceError("NOTHING_TO_DEPLOY", f"{what}, so there is nothing to deploy to", hint=cure)
 
 
+def _unfinished(what: str) -> HeadraceError:
+    hint = "nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then deploy"
+    return HeadraceError("EPOCH_UNFINISHED", what, hint=hint)
+
+
 class _Deploy:
     """A deploy to an open checkpoint."""
 
@@ -109,7 +116,8 @@ class _Deploy:
         name, partitions = self.job.plan.job, (self.partitions, self.stored.partitions)
         deployment = Deployment(name, self.checkpoint.folder, diff, *partitions, dry_run, seconds, unchanged=not (changed or refusals))
         if changed and not dry_run:
-            channel.note(self.checkpoint.folder, Command.make("deploy"), deployment.to_json())
+            with suppress(OSError):  # the deploy is done
+                channel.note(self.checkpoint.folder, Command.make("deploy"), deployment.to_json())
         return deployment
 
     def _differs(self) -> bool:
@@ -119,6 +127,7 @@ class _Deploy:
     def _refuse(self) -> tuple[str, ...]:
         """Raise what keeps this version from continuing. Returns the notices of a start."""
         provide(self.job)
+        self._refuse_sealed()
         names, identity = self.relocation.names, self.relocation.identity
         outlets = {
             name: outlets_of(self.job, query, identity.query(name), self.checkpoint.dead_letters(name))
@@ -137,6 +146,17 @@ class _Deploy:
     def _mark(self, one: Outlet, query: str) -> Mark | None:
         with at(one.node):
             return one.sink.mark(one.context(self.job, self.checkpoint, query))
+
+    def _refuse_sealed(self) -> None:
+        """Refuse input that a job at the end of time would read."""
+        if not self.checkpoint.sealing:
+            return
+        refuse_endless(self.job)
+        for one in self.relocation.queries.values():
+            known = {source for name in one.origins for source in self.stored.identity.query(name).sources}
+            unread = [source for source in one.identity.sources if source not in known]
+            if unread:
+                raise sealed(f"{', '.join(unread)} would be read by the query {one.identity.name}")
 
     def _refuse_placed(self, outlets: Mapping[str, list[Outlet]]) -> None:
         """Refuse another number of tasks for sinks that commit task by task."""
@@ -158,12 +178,16 @@ class _Deploy:
             sinks = query.live()
             agree(self.checkpoint.folder, folder, history, totals, {name: mark for name, mark in marks.items() if name in sinks})
             holding = held(self.job, self.checkpoint, self.stored, query.name)
+            unfinished = self.checkpoint.unfinished(query.name)
             if holding:
-                raise HeadraceError(
-                    "EPOCH_UNFINISHED",
-                    f"{', '.join(holding)}: epoch {self.checkpoint.unfinished(query.name)} was interrupted, and may be there in part",
-                    hint="nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then deploy",
-                )
+                raise _unfinished(f"{', '.join(holding)}: epoch {unfinished} was interrupted, and may be there in part")
+            if unfinished is not None and query.name not in self.origins and self._leaves(query.name):
+                raise _unfinished(f"the first epoch of query {query.name} was interrupted, so it has no state that could be moved")
+
+    def _leaves(self, query: str) -> bool:
+        """Return whether a stored query cannot stay as it is."""
+        moved = {name for one in self.relocation.queries.values() if one.moved for name in one.origins}
+        return query in moved or self.partitions != self.stored.partitions
 
     def _switched(self) -> Counts:
         """Make the parts of the new version, and switch to it."""
@@ -171,10 +195,13 @@ class _Deploy:
         log = self.checkpoint.errors
         try:
             counts: dict[str, Mapping[str, int]] = {}
-            for one in self.relocation.queries.values():
+            for query in self.job.queries:
+                one = self.relocation.queries[query.name]
                 if self._is_composed(one):
-                    counts |= self._composed(one, place, log)
+                    timed = [str(source.name) for source in query.sources if source.watermark is not None]
+                    counts |= self._composed(one, control_names(one.identity.sources, timed, one.identity.clock), place, log)
             self._take_savepoint()
+            self.checkpoint.lease.check()
             with calls("deploy", DEPLOY_CALL):
                 atomic.replace(place / "job.json", text_of(self._stored().to_json(), indent=1))
                 switch.commit(self.checkpoint.folder, self._gone())
@@ -190,8 +217,8 @@ class _Deploy:
     def _take_savepoint(self) -> None:
         """Save the earlier version, and delete all but the newest savepoints of earlier deploys."""
         folder = self.checkpoint.folder
-        earlier = [one for one in savepoints.savepoints(folder) if re.fullmatch(rf"{_BEFORE}\d+", one.name)]
-        numbers = [int(one.name.removeprefix(_BEFORE)) for one in earlier]
+        earlier = [name for name in savepoints.names(folder) if re.fullmatch(rf"{_BEFORE}\d+", name)]
+        numbers = [int(name.removeprefix(_BEFORE)) for name in earlier]
         savepoints.take(folder, f"{_BEFORE}{max(numbers, default=0) + 1}")
         for number in sorted(numbers)[: 1 - _KEPT]:
             savepoints.delete(folder, f"{_BEFORE}{number}")
@@ -201,13 +228,14 @@ class _Deploy:
         changed = any(rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()))
         return any(name in self.origins for name in one.origins) and (one.moved or changed or self.partitions != self.stored.partitions)
 
-    def _composed(self, one: Relocated, place: Path, log: Path) -> Counts:
+    def _composed(self, one: Relocated, controls: Collection[str], place: Path, log: Path) -> Counts:
         return compose(
             one,
             [self.origins[name] for name in one.origins if name in self.origins],
             self.checkpoint,
             place,
             plan=self.job.plan.fingerprint,
+            controls=controls,
             gone=self.relocation.gone,
             timed={name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT},
             partitions=self.partitions,
@@ -219,10 +247,13 @@ class _Deploy:
     def _gone(self) -> list[str]:
         """Return the queries whose folders are removed: other queries continue them, or they have no completed epoch."""
         never = [name for one in self.relocation.queries.values() if one.moved for name in one.origins if name not in self.origins]
-        return [*self.relocation.gone, *never]
+        composed = {one.identity.name for one in self.relocation.queries.values() if self._is_composed(one)}
+        return [*self.relocation.gone, *(name for name in never if name not in composed)]
 
     def _stored(self) -> Stored:
-        composed = {one.identity.name for one in self.relocation.queries.values() if self._is_composed(one)}
-        adopted = {name: epoch for name, epoch in self.stored.adopted.items() if name not in composed}
+        adopted: dict[str, int] = {}
+        for one in self.relocation.queries.values():
+            begun = [self.stored.adopted[name] for name in one.origins if name in self.stored.adopted]
+            adopted |= {one.identity.name: max(begun)} if begun else {}
         identity = self.relocation.identity
         return Stored(self.stored.id, self.job.plan.job, self.job.plan.to_json(), self.job.settings, self.partitions, identity, adopted)

@@ -38,7 +38,7 @@ def verdicts(stored: Stored, plan: Plan, relocation: Relocation, rewrites: Rewri
     """Return the verdicts on sources, operators and sinks of a plan."""
     identity, before = stored.identity, stored.partitions
     nodes = [{node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (stored.plan, plan.to_json())]
-    was = {source for query in identity.queries for source in query.sources}
+    was = {source for query in identity.queries for source in query.sources if source in nodes[0]}
     now = {source for one in relocation.queries.values() for source in one.identity.sources}
     sources = [Verdict("source", name, KEPT if name in was else NEW) for name in sorted(now)]
     sources += [Verdict("source", name, DROPPED) for name in sorted(was - now)]
@@ -55,7 +55,8 @@ def verdicts(stored: Stored, plan: Plan, relocation: Relocation, rewrites: Rewri
                 sinks.append(_sink(entry, one, identity))
     known = [entry for query in identity.queries for entry in query.live().values()]
     here = {entry.op for one in relocation.queries.values() for entry in one.identity.live().values()}
-    gone = [entry for entry in known if entry.op not in here and entry.shape.name not in relocation.errors]
+    # a query that was left out before is known, but not a part of the stored version
+    gone = [entry for entry in known if entry.op not in here and entry.shape.name in nodes[0].keys() - relocation.errors.keys()]
     operators += [Verdict("operator", entry.shape.name, DROPPED) for entry in gone if entry.shape.keeps]
     sinks += [Verdict("sink", entry.shape.name, DROPPED) for entry in gone if entry.shape.kind == SINK and entry.shape.name != DEAD_LETTERS]
     return (*sources, *operators, *sinks)

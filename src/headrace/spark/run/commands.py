@@ -12,7 +12,8 @@ from headrace.errors import HeadraceError
 from headrace.plan.naming import valid_name
 from headrace.spark.checkpoint import channel, savepoints
 from headrace.spark.checkpoint.channel import Command
-from headrace.spark.checkpoint.folder import Checkpoint, unusable
+from headrace.spark.checkpoint.folder import Checkpoint, is_checkpoint, query_folder, unusable
+from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.lease import heartbeat
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.query import RunningQuery
@@ -42,7 +43,10 @@ class Commands:
     def step(self) -> None:
         """Take up the next command, or go on with one that waits for the end of an epoch."""
         if self._waiting is None:
-            command = channel.pending(self._folder, self._skipped)
+            try:
+                command = channel.pending(self._folder, self._skipped)
+            except OSError:
+                return  # another user may have made the folder; the job goes on
             if command is None:
                 return
             if command.what != "savepoint":
@@ -51,12 +55,17 @@ class Commands:
             self._waiting = command
             for query in self._queries:
                 query.handle.hold()
-        if all(query.handle.isHeld() for query in self._queries):
+        if all(query.handle.isHeld() and self._has_finished(query) for query in self._queries):
             command, self._waiting = self._waiting, None
             try:
                 self._carry_out(command)
             finally:
                 self._release()
+
+    def _has_finished(self, query: RunningQuery) -> bool:
+        """Return whether a query has finished the epochs that it has begun: a hold does not keep it from the replay of one."""
+        folder = query_folder(self._folder, query.identity.name)
+        return logged(folder, "offsets") <= logged(folder, "commits")
 
     def end(self) -> None:
         """Give up waiting, because the run ends."""
@@ -74,7 +83,7 @@ class Commands:
         error: HeadraceError | None = None
         try:
             work = self._work.get(command.what)
-            if not command.what:
+            if not command.what or not isinstance(command.arguments.get("name", ""), str):
                 raise HeadraceError("UNKNOWN_COMMAND", "the file of a command cannot be read", hint="give the command again")
             if work is None:
                 raise HeadraceError("UNKNOWN_COMMAND", f"this version of headrace does not know the command {command.what}", hint=_RESTART)
@@ -83,6 +92,8 @@ class Commands:
             error = problem
         except OSError as problem:
             error = unusable(self._folder, problem.strerror or str(problem))
+        except Exception as problem:  # the job goes on
+            error = HeadraceError("RUN_FAILED", f"the command {command.what} failed: {type(problem).__name__}: {problem}")
         try:
             channel.answer(self._folder, command, result, error)
         except OSError:
@@ -91,8 +102,8 @@ class Commands:
 
     def _savepoint(self, command: Command) -> Mapping[str, Any]:
         began = time.monotonic()
-        arguments = command.arguments
-        taken = savepoints.take(self._folder, arguments["name"], pinned=arguments["pinned"], command=command.id)
+        name, pinned = command.arguments["name"], bool(command.arguments.get("pinned"))
+        taken = savepoints.take(self._folder, name, pinned=pinned, command=command.id)
         return {**taken.to_json(), "pause_ms": round((time.monotonic() - began) * 1000)}
 
     def _stopped(self, command: Command) -> Mapping[str, Any]:
@@ -114,13 +125,17 @@ def take_savepoint(folder: Path, name: str, *, pinned: bool = False) -> Savepoin
 def ask(folder: Path, command: Command, offline: Callable[[Checkpoint], Mapping[str, Any]] | None) -> Mapping[str, Any]:
     """Have a command carried out: by the process that works on the checkpoint, else by this one. Returns its result."""
     folder = folder.absolute()
+    if not is_checkpoint(folder):
+        raise HeadraceError("NOT_A_CHECKPOINT", f"{folder} has no checkpoint", hint="name the checkpoint of a job that was started")
     look = heartbeat(folder)
     if look() is not None:
-        channel.send(folder, command)
-        result = channel.answered(folder, command, lambda: look() is not None)
+        try:
+            channel.send(folder, command)
+            result = channel.answered(folder, command, lambda: look() is not None)
+        finally:
+            channel.withdraw(folder, command)
         if result is not None:
             return result
-        channel.withdraw(folder, command)
     if offline is None:
         raise HeadraceError("NOT_RUNNING", f"no process works on the checkpoint {folder}", hint="start the job, or name another checkpoint")
     with closing(Checkpoint(folder)) as checkpoint:

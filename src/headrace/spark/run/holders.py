@@ -15,7 +15,7 @@ from headrace.schema import Struct
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.compile.placing import in_parts
+from headrace.spark.compile.placing import in_parts, may_hold_part
 from headrace.spark.compile.shapes import SINK
 from headrace.spark.run.outlets import Outlet, at, each
 
@@ -52,7 +52,7 @@ def held(job: SparkJob, checkpoint: Checkpoint, stored: Stored, query: str) -> t
     here = {**outlets, DEAD_LETTERS: letters}
     whole = checkpoint.record(query).totals.epoch >= epoch
     holding = set(outlets) if whole else {one.name for one in _holding(job, checkpoint, stored, query, epoch, here)}
-    return tuple(sorted(holding | {name for name, one in outlets.items() if one.sink.traits.placed}))
+    return tuple(sorted(holding | {name for name, one in outlets.items() if may_hold_part(one.sink)}))
 
 
 def _files(folder: Path) -> ports.Sink:

@@ -76,7 +76,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     number = _partitions(stored, partitions)
     ended = stored is not None and (checkpoint.sealed or checkpoint.sealing)
     if stored is not None and ended:
-        _refuse_endless(job)
+        refuse_endless(job)
         _refuse_new_input(job, checkpoint, stored, names)
     return Ready(job, identity, names, outlets, anew, number, ended and checkpoint.sealed, notices)
 
@@ -157,12 +157,12 @@ def _partitions(stored: Stored | None, wanted: int | None) -> int:
     return stored.partitions
 
 
-def _refuse_endless(job: SparkJob) -> None:
+def refuse_endless(job: SparkJob) -> None:
     """Refuse unbounded input on a sealed checkpoint: it needs a watermark that advances, and this one is at the end of time."""
     endless = [str(source.name) for source in job.sources if not source.connect().traits.bounded]
     if endless:
         has = "is" if len(endless) == 1 else "are"
-        raise _sealed(f"{', '.join(endless)} {has} unbounded now")
+        raise sealed(f"{', '.join(endless)} {has} unbounded now")
 
 
 def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, names: Mapping[str, str]) -> None:
@@ -180,10 +180,10 @@ def _refuse_new_input(job: SparkJob, checkpoint: Checkpoint, stored: Stored, nam
             if unread or (unread is None and known.get("options") != json.loads(json.dumps(dict(source.options)))):
                 unread_sources.append(f"{source.name} ({unread} new)" if unread else str(source.name))
     if unread_sources:
-        raise _sealed(f"{', '.join(dict.fromkeys(unread_sources))} has new input")
+        raise sealed(f"{', '.join(dict.fromkeys(unread_sources))} has new input")
 
 
-def _sealed(what: str) -> HeadraceError:
+def sealed(what: str) -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_SEALED",
         f"{what}, and the job has read its bounded input to the end and fired all its timers",
