@@ -56,7 +56,20 @@ def test_a_golden_checkpoint_is_deployed(case: Path, tmp_path: Path) -> None:
     for step in before:
         golden.run(step, anew, last=False)
     golden.run(last, anew, last=True)
-    assert golden.results(kept) == golden.results(anew)
+    # in other partitions rows meet in another order, so a row may come and go within an epoch
+    assert net(golden.results(kept)) == net(golden.results(anew))
+
+
+def net(results: dict[str, list[str]]) -> dict[str, Counter[str]]:
+    """The rows that are there at the end."""
+    held: dict[str, Counter[str]] = {}
+    for sink, rows in results.items():
+        held[sink] = Counter()
+        for row in map(json.loads, rows):
+            change = row.pop("_change", "insert")
+            held[sink][json.dumps(row)] += -1 if change in ("delete", "update_before") else 1
+        held[sink] = Counter({row: n for row, n in held[sink].items() if n})
+    return held
 
 
 def test_the_state_of_golden_queries(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
 from headrace.spark.compile.fields import Document, LookupText, SinkText, SourceText, WatermarkText
-from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, Entry, QueryIdentity, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
@@ -162,23 +162,24 @@ class _Routes:
         letters = dead_letters(query)
         unweighed = () if letters == DEAD else (Unweigh(unweigh=CHANGE, change=True, place=Place(node=DEAD_LETTERS, site=None)),)
         self._dead = replace(_to_sink(identity.live()[DEAD_LETTERS].op, letters), steps=unweighed)
-        numbers = {name: entry.op for name, entry in identity.live().items()}
+        live = identity.live()
+        numbers = {name: entry.op for name, entry in live.items()}
         steady = any(sink.connect().traits.repeatable for sink in query.sinks)
         consumers: tuple[Consumer, ...] = (*query.looked_up, *query.operators)
         for node in consumers:
             for inlet in node.inlets(at, steady):
-                self._into(numbers[str(node.name)], inlet, at, apart=_touches(node, inlet))
+                self._into(live[str(node.name)], inlet, at, apart=_touches(node, inlet))
         for sink in query.sinks:
             steps = [Unweigh(unweigh=WEIGHT, change=False, place=Place(node=str(sink.name), site=None))] if _weighed(sink) else []
             for feed in at.feeds.into(sink.inputs[0]):
                 self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)))
 
-    def _into(self, op: int, inlet: Inlet, at: Lowering, *, apart: bool) -> None:
+    def _into(self, entry: Entry, inlet: Inlet, at: Lowering, *, apart: bool) -> None:
         route = RouteText(
-            to=op,
+            to=entry.op,
             side=inlet.side,
             delivery=inlet.delivery,
-            shards=inlet.shards or self._partitions,
+            shards=inlet.shards or entry.shards or self._partitions,
             key=inlet.key,
             key_schema=inlet.key_schema,
             time=inlet.time,

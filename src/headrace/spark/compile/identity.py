@@ -35,7 +35,8 @@ def repaired_scan(source: str) -> str:
 class Entry:
     """An operator or sink that this checkpoint has known. A retired one was removed; its name may return with a new id.
 
-    `home`: the query that a sink was in when it began, if it has moved since. Its place knows it by that name.
+    `home`: the query that a sink was in when it began, if it has moved since. Its place knows it by that name. `shards`: the number of
+    groups among which an operator without keys divides its rows, if it is not the number of partitions: what that was when it began.
     """
 
     op: int
@@ -43,6 +44,7 @@ class Entry:
     layouts: tuple[Layout, ...] = ()
     retired: bool = False
     home: str = ""
+    shards: int = 0
 
     def to_json(self) -> dict[str, Any]:
         shape = self.shape
@@ -53,6 +55,8 @@ class Entry:
             value["layouts"] = [one.to_json() for one in self.layouts]
         if self.home:
             value["home"] = self.home
+        if self.shards:
+            value["shards"] = self.shards
         return value | {name: text for name in _HASHES if (text := getattr(shape, name))}
 
     @classmethod
@@ -71,7 +75,8 @@ class Entry:
         layouts = tuple(Layout.from_json(one) for one in value.get("layouts", []))
         if shape.keeps and not layouts:
             raise ValueError(f"{shape.name} has no layout of its state")
-        return cls(typed(value["op"], int), shape, layouts, typed(value["retired"], bool), typed(value.get("home", ""), str))
+        op, retired = typed(value["op"], int), typed(value["retired"], bool)
+        return cls(op, shape, layouts, retired, typed(value.get("home", ""), str), typed(value.get("shards", 0), int))
 
 
 @dataclass(frozen=True)
@@ -303,7 +308,7 @@ def _clock(shape: Shape) -> str:
 
 def followed(entry: Entry, shape: Shape, *, offline: bool = False) -> Entry:
     """Return the entry of an operator for its current version. Raises if that cannot read its state; if `offline`, not even converted."""
-    return Entry(entry.op, shape, _layouts(entry, shape, offline), home=entry.home)
+    return Entry(entry.op, shape, _layouts(entry, shape, offline), home=entry.home, shards=entry.shards)
 
 
 def _layouts(entry: Entry, shape: Shape, offline: bool) -> tuple[Layout, ...]:

@@ -63,8 +63,11 @@ class Relocation:
         return Identity(tuple(one.before for one in self.queries.values() if one.before is not None), self.first_new)
 
 
-def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
-    """Find the operators and sinks of `queries` in the stored version, and number the new ones."""
+def relocate(stored: Identity, queries: Sequence[QueryShape], shards: int = 0) -> Relocation:
+    """Find the operators and sinks of `queries` in the stored version, and number the new ones.
+
+    `shards`: the number of groups among which operators without keys divide their rows, if the number of partitions changes.
+    """
     numbers = Numbers(stored.next)
     claims = _origins(stored, queries)
     continued = _continued(queries, claims)
@@ -81,7 +84,7 @@ def relocate(stored: Identity, queries: Sequence[QueryShape]) -> Relocation:
         first = tuple(sorted(origins, key=lambda one: one.name != name))
         elsewhere = {name for other in queries if other is not query for name in _parts(other)}
         before = _before(name, query, first, set(continued.values()), elsewhere)
-        entries = _followed(before, query, numbers, errors)
+        entries = _followed(before, query, numbers, errors, shards)
         moved = len(origins) > 1 or origins[0].name != name or _lies_elsewhere(origins[0], entries, query, elsewhere)
         here = {entry.op for entry in entries}
         past = [replace(entry, retired=True) for entry in before.entries if entry.op not in here and not (moved and entry.shape.keeps)]
@@ -157,7 +160,9 @@ def _before(
     return QueryIdentity(name, sources, origins[0].levels, origins[0].clock, tuple(entries))
 
 
-def _followed(before: QueryIdentity, query: QueryShape, numbers: Numbers, errors: dict[str, HeadraceError]) -> tuple[Entry, ...]:
+def _followed(
+    before: QueryIdentity, query: QueryShape, numbers: Numbers, errors: dict[str, HeadraceError], shards: int
+) -> tuple[Entry, ...]:
     """Return the entries of a query's operators and sinks, with the state of those that are stored and can be read."""
     live = before.live()
     entries: list[Entry] = []
@@ -169,7 +174,8 @@ def _followed(before: QueryIdentity, query: QueryShape, numbers: Numbers, errors
         try:
             if entry.shape.clock == "event" != query.clock:
                 raise refuse(f"{shape.name} no longer has timers, and no other part of its query uses event time", shape.site)
-            entries.append(followed(entry, shape, offline=True))
+            kept = followed(entry, shape, offline=True)
+            entries.append(replace(kept, shards=kept.shards or shards) if shape.keeps else kept)
         except HeadraceError as error:
             errors[shape.name] = error
             entries.append(entered(shape, numbers))

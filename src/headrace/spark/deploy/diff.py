@@ -54,7 +54,8 @@ class Comparison:
         self.old = old
         self.job = with_frozen_schemas(job, old.stored)
         self.partitions = partitions or old.stored.partitions
-        self.relocation: Relocation = relocate(old.stored.identity, self.job.shapes)
+        shards = old.stored.partitions if self.partitions != old.stored.partitions else 0
+        self.relocation: Relocation = relocate(old.stored.identity, self.job.shapes, shards)
         self.rewrites: Rewrites = rewrites_of(self.relocation)
 
     def refuse(self, mark: Callable[[str], Mark | None] = lambda sink: None) -> tuple[str, ...]:
