@@ -225,13 +225,16 @@ def levels() -> Iterator[Run]:
 
 
 def moved() -> Iterator[Run]:
-    """Two queries become one, whose sinks are known to their places by the queries that they began in."""
+    """Two queries become one, in more partitions. Their sinks are known to their places by the queries that they began in, and a join without
+    keys keeps its shards.
+    """
     rows, others = read("rows"), read("others")
 
     def version(*more: hr.Sink) -> hr.Job:
         pairs = rows.key_by("k").process(Pairs, time="at").named("pairs")
-        most = others.group_by("k").agg(v="max(v)").changes().named("most")
-        return hr.job("moved", kept(pairs, "pairs"), kept(most, "most"), *more)
+        most = others.group_by("k").agg(v="max(v)").named("most")
+        lower = most.join(most.select(other="k", most="v"), on="v < most").named("lower")
+        return hr.job("moved", kept(pairs, "pairs"), kept(most.changes(), "most"), kept(lower.changes(), "lower"), *more)
 
     both = rows.union(others).key_by("k").process(Pairs, time="at").named("both")
     minutes = range(1, 8)

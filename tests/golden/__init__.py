@@ -50,7 +50,8 @@ def run(step: Path, folder: Path, *, last: bool, partitions: int | None = None) 
     with contextlib.chdir(folder):
         job = hr.load(step / "plan.json")
         if (step / DEPLOYS).exists():
-            job.deploy(checkpoint="checkpoint")
+            job.deploy(checkpoint="checkpoint", partitions=3)
+            partitions = None
         job.run(checkpoint="checkpoint", flush=last, progress=False, partitions=partitions)
 
 

@@ -294,6 +294,14 @@ class Job:
         Raises:
             CheckpointError: `SAVEPOINT_EXISTS` if there is a savepoint of that name; `NOT_A_CHECKPOINT`.
             PlanError: `BAD_NAME` for an invalid name.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
+            >>> job = hr.job("saved", charges.write.memory(name="all"))
+            >>> _ = job.run(progress=False)
+            >>> job.savepoint("before-black-friday", pinned=True).pinned
+            True
         """
         refuse_while_loading(f"the job {self.name}")
         _refuse_others(pinned=pinned)
@@ -309,6 +317,12 @@ class Job:
 
         Raises:
             CheckpointError: `CHECKPOINT_UNREADABLE` if a savepoint is damaged.
+
+        Examples:
+            >>> import headrace as hr
+            >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
+            >>> hr.job("unsaved", charges.write.memory(name="all")).savepoints()
+            ()
         """
         return savepoints(self.checkpoint(checkpoint))
 

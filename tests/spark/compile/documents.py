@@ -18,7 +18,8 @@ from headrace.spark.compile.document import build
 from headrace.spark.compile.identity import DEAD_LETTERS, Identity, identify, repaired_scan
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.compile.levels import Query
-from tests.golden import GOLDEN, runs
+from headrace.spark.compile.relocation import relocate
+from tests.golden import DEPLOYS, GOLDEN, runs
 
 FOLDER: Path = GOLDEN / "documents"
 PARTITIONS = 2
@@ -37,6 +38,8 @@ def text(plans: list[Path]) -> str:
     identity, before, documents = Identity(), "", []
     for number, file in enumerate(plans, 1):
         job = compile(Plan.from_json(json.loads(file.read_text(encoding="utf-8"))))
+        if (file.parent / DEPLOYS).exists():
+            identity = relocate(identity, job.shapes).identity
         identity, names = identify(identity, job.shapes)
         if job.plan.fingerprint != before:
             documents += [{"version": number, **_document(job, query, identity, names[query.name])} for query in job.queries]

@@ -46,7 +46,7 @@ from headrace.spark.compile.identity import Identity
 
 FORMAT = 4
 """Format 1 has no identities of epochs; format 2 has no hash of the steps of the rows of sinks and operators (`origin`); format 3 has no
-`home` of sinks that a deploy has moved.
+`home` of sinks that a deploy has moved and no `shards` of joins without keys.
 """
 MIGRATED = "migrated"
 SAVEPOINTS = "savepoints"

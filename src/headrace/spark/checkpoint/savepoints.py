@@ -60,6 +60,8 @@ class Savepoint:
         before-black-friday: spent after epoch 0, made ... with headrace ... and Spark ...
         >>> [one.name for one in job.savepoints()]
         ['before-black-friday']
+        >>> job.savepoints()[0].to_json()["epochs"]
+        {'main': 0}
     """
 
     name: str

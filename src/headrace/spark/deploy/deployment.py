@@ -19,6 +19,16 @@ class Verdict:
     * `reasons`: what has changed, in words.
     * `keys`, `bytes`: the keys of an operator whose state a deploy has written, and its size; else 0.
     * `entries`, `held`: the entries of cells and the held rows that it has converted.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
+        >>> job = hr.job("all", charges.write.memory(name="all"))
+        >>> source, sink = hr.diff(job, job).verdicts
+        >>> print(sink)
+        kept    sink     all
+        >>> sink.to_json()["reasons"]
+        []
     """
 
     part: str
@@ -87,12 +97,8 @@ class Diff:
         }
 
     def __str__(self) -> str:
-        return "\n".join([f"from {self.old} to {self.new}", *self.lines])
-
-    @property
-    def lines(self) -> list[str]:
-        """The text without its first line."""
-        return [*(f"  {one}" for one in self.verdicts), *(f"  {line}" for line in self.notices), *map("refused: {}".format, self.refusals)]
+        parts = (f"  {line}" for line in (*self.verdicts, *self.notices))
+        return "\n".join([f"from {self.old} to {self.new}", *parts, *map("refused: {}".format, self.refusals)])
 
 
 @dataclass(frozen=True)
@@ -119,8 +125,8 @@ class Deployment:
           moved   operator spent: 3 partitions instead of 1
           kept    sink     per_card
         nothing was changed
-        >>> deployment.to_json()["partitions"]
-        3
+        >>> [one.verdict for one in deployment.verdicts], deployment.to_json()["partitions"]
+        (['kept', 'moved', 'kept'], 3)
     """
 
     job: str
@@ -155,7 +161,7 @@ class Deployment:
             return f"{self.job}: {self.checkpoint} can continue with this version as it is"
         done = "cannot be deployed" if self.diff.refusals else "would be deployed" if self.dry_run else "was deployed"
         end = "nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; the next run continues with this version"
-        return "\n".join([f"{self.job}: {done} to {self.checkpoint}", *self.diff.lines, end])
+        return "\n".join([f"{self.job}: {done} to {self.checkpoint}", *str(self.diff).splitlines()[1:], end])
 
 
 def _amount(n: int, one: str) -> str:

@@ -213,6 +213,11 @@ class Run:
         Raises:
             CheckpointError: `SAVEPOINT_EXISTS` if the checkpoint has a savepoint of that name.
             PlanError: `BAD_NAME` for an invalid name.
+
+        Examples:
+            >>> run = job.start()  # doctest: +SKIP
+            >>> print(run.savepoint("before-black-friday"))  # doctest: +SKIP
+            before-black-friday: fraud after epoch 1204, made 2026-11-27 05:59:01 UTC with headrace 0.1.0 and Spark 4.3.0
         """
         return take_savepoint(self.checkpoint, name, pinned=pinned)
 
