@@ -225,8 +225,8 @@ def levels() -> Iterator[Run]:
 
 
 def moved() -> Iterator[Run]:
-    """Two queries become one, in more partitions. Their sinks are known to their places by the queries that they began in, and a join without
-    keys keeps its shards.
+    """Two queries become one, in more partitions. Their sinks are known to their places by the queries that they began in, and a join
+    without keys keeps its shards.
     """
     rows, others = read("rows"), read("others")
 

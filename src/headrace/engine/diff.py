@@ -40,6 +40,7 @@ def diff(old: Job | str | os.PathLike[str], new: Job | str | os.PathLike[str]) -
           kept    source   charges
           kept    operator aggregate(charges)
           kept    sink     out
+          out shows the output of this run, from epoch 1 on
         >>> [(one.name, one.verdict) for one in hr.diff(".headrace/sums", job("max(amount)")).verdicts if one.part == "operator"]
         [('aggregate(charges)', 'new'), ('aggregate(charges)', 'dropped')]
     """

@@ -297,8 +297,7 @@ class Job:
 
         Examples:
             >>> import headrace as hr
-            >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
-            >>> job = hr.job("saved", charges.write.memory(name="all"))
+            >>> job = hr.job("saved", hr.read.memory([("a", 7)], "card string, amount int", name="charges").write.memory(name="all"))
             >>> _ = job.run(progress=False)
             >>> job.savepoint("before-black-friday", pinned=True).pinned
             True
@@ -320,8 +319,8 @@ class Job:
 
         Examples:
             >>> import headrace as hr
-            >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
-            >>> hr.job("unsaved", charges.write.memory(name="all")).savepoints()
+            >>> job = hr.job("unsaved", hr.read.memory([("a", 7)], "card string, n int", name="charges").write.memory(name="all"))
+            >>> job.savepoints()
             ()
         """
         return savepoints(self.checkpoint(checkpoint))

@@ -76,7 +76,7 @@ class Diff:
           kept    sink     per_card
           new     sink     per_size
           ...
-        >>> hr.diff(job(spent), job(sizes)).to_json()["refusals"]
+        >>> hr.diff(job(spent), job(spent)).to_json()["refusals"]
         []
     """
 
