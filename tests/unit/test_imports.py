@@ -56,7 +56,7 @@ OTHERS = "..."
 
 # The rows inside a package.
 INNER: dict[str, tuple[tuple[str, ...], ...]] = {
-    "durable": (("atomic", "filelog", "marks", "named", "private", "sums"), ("segments",), ("manifest",)),
+    "durable": (("atomic", "filelog", "links", "marks", "named", "private", "sums"), ("segments",), ("manifest",)),
     "ops": (
         ("no_table",),
         ("facts", "asking", "change_words", "columns", "expires", "handle"),

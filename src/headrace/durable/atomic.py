@@ -17,7 +17,7 @@ def replace(path: Path, text: str) -> None:
     ('new', ['job.json'])
     """
     _beside(path, text).replace(path)
-    _keep(path.parent)
+    keep(path.parent)
 
 
 def create(path: Path, text: str) -> bool:
@@ -35,7 +35,7 @@ def create(path: Path, text: str) -> bool:
         return False
     finally:
         fresh.unlink()
-    _keep(path.parent)
+    keep(path.parent)
     return True
 
 
@@ -48,8 +48,9 @@ def _beside(path: Path, text: str) -> Path:
     return fresh
 
 
-def _keep(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
+def keep(path: Path) -> None:
+    """Write a file, or the names in a folder, to the disk."""
+    opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
     finally:

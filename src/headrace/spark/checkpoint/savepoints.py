@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.durable import atomic, private
+from headrace.durable.links import link
 from headrace.durable.manifest import CONTROL, STAGING
 from headrace.durable.sums import read, text_of, unreadable
 from headrace.errors import HeadraceError
@@ -208,16 +209,11 @@ def _copy(folder: Path, to: Path) -> None:
 
 def _take(source: Path, to: Path, *, copied: bool) -> None:
     """Copy or link a file."""
-    try:
+    with suppress(FileNotFoundError):
         if copied:
             shutil.copy2(source, to)
         else:
-            os.link(source, to)
-    except FileNotFoundError:
-        pass
-    except OSError:
-        with suppress(FileNotFoundError):
-            shutil.copy2(source, to)
+            link(source, to)
 
 
 def _version(package: str) -> str:

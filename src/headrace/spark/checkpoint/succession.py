@@ -29,7 +29,7 @@ from headrace.spark.checkpoint.forms import Form, form_of, misfit, other_columns
 from headrace.spark.checkpoint.program_changes import begun, otherwise, replaced
 from headrace.spark.checkpoint.readings import lost_position, reads_elsewhere, reread
 from headrace.spark.checkpoint.record import Totals, place_of
-from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity
+from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity, together
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.shapes import PROGRAM, SINK
@@ -112,8 +112,7 @@ def refuse_mixed_results(
             notices += otherwise(query.operators, before, now, epoch, other)
             notices += begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
     if errors:
-        first, *rest = errors
-        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+        raise together(errors)
     return tuple(notices)
 
 

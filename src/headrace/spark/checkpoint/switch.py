@@ -7,7 +7,6 @@ switch    the same, complete. The rename puts the new version in force; the next
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -36,11 +35,11 @@ def commit(folder: Path, gone: Collection[str]) -> None:
     place = folder / NEXT
     atomic.replace(place / _GONE, text_of({"queries": sorted(gone)}))
     for path in place.rglob("*"):
-        _sync(path)
-    _sync(place)
+        atomic.keep(path)
+    atomic.keep(place)
     point("before the switch")
     place.rename(folder / SWITCH)
-    _sync(folder)
+    atomic.keep(folder)
     point("after the switch")
     finish(folder)
 
@@ -74,7 +73,7 @@ def finish(folder: Path) -> None:
     job = place / "job.json"
     if job.exists():
         job.replace(folder / "job.json")
-    _sync(folder)
+    atomic.keep(folder)
     shutil.rmtree(place)
 
 
@@ -91,12 +90,3 @@ def _remove(folder: Path) -> None:
 
 def _listed(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def _sync(path: Path) -> None:
-    """Write a file or the names in a folder to the disk."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -13,7 +13,7 @@ from headrace.jvm.session import jvm, session
 from headrace.ops import stateful_of
 from headrace.ops.relational import Stateful
 from headrace.schema import Struct
-from headrace.spark.compile.identity import Entry, QueryIdentity
+from headrace.spark.compile.identity import Entry, QueryIdentity, together
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.layout import Cell, Layout
 from headrace.spelling import suggestion
@@ -57,8 +57,7 @@ def check_computed(job: SparkJob, queries: Iterable[QueryIdentity]) -> None:
     faults = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))["errors"]
     errors = [_refused(cells[fault["node"]], Fault.from_json(fault, None, Struct(()))) for fault in faults]
     if errors:
-        first, *rest = errors
-        raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+        raise together(errors)
 
 
 def _computed_cells(job: SparkJob, queries: Iterable[QueryIdentity]) -> Iterator[ComputedCell]:

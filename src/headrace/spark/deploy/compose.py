@@ -5,7 +5,6 @@ Its own last epoch is the latest of theirs, so its next one is later than any th
 
 from __future__ import annotations
 
-import os
 import shutil
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from headrace.durable import atomic, private
 from headrace.durable.filelog import lengths_read, log_position
+from headrace.durable.links import link
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.history import History
@@ -143,7 +143,7 @@ def _logs(
     for source in map(offset_name, sources):
         known = next((path for origin in origins if (path := origin.folder / "sources" / source).is_dir()), None)
         if known is not None:
-            shutil.copytree(known, folder / "sources" / source, copy_function=_linked)
+            shutil.copytree(known, folder / "sources" / source, copy_function=link)
     first = origins[0].folder / "metadata"
     if origins[0].query.name == query.name and first.exists():
         shutil.copy2(first, folder / "metadata")
@@ -167,12 +167,3 @@ def _position(scan: str, origin: Origin, offsets: Offsets) -> Any:
     offset = offsets.sources.get(scan)
     end = log_position(offset)
     return offset if end is None else lengths_read(origin.folder / "sources" / scan, end)
-
-
-def _linked(source: str, to: str) -> str:
-    """Link a file that is never changed in place, or copy it where links cannot be made."""
-    try:
-        os.link(source, to)
-        return to
-    except OSError:
-        return str(shutil.copy2(source, to))

@@ -17,7 +17,7 @@ from headrace.spark.checkpoint.readings import renamed
 from headrace.spark.checkpoint.record import Totals, recorded
 from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
-from headrace.spark.compile.identity import Identity, identify
+from headrace.spark.compile.identity import Identity, identify, together
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocation, relocate
 from headrace.spark.deploy.compose import divided
@@ -69,8 +69,7 @@ class Comparison:
             known = {one.message for one in errors}
             errors += [one for one in (error, *error.also) if one.message not in known]
         if errors:
-            first, *rest = errors
-            raise HeadraceError(first.code, first.message, hint=first.hint, site=first.site, also=rest)
+            raise together(errors)
         return notices
 
     def diff(
