@@ -10,8 +10,8 @@ from os import PathLike
 def link(source: str | PathLike[str], to: str | PathLike[str]) -> None:
     """Link a file, or copy it where links cannot be made. Raises FileNotFoundError.
 
-    >>> import tempfile
-    >>> source = Path(tempfile.mkdtemp(), "0.json")
+    >>> import pathlib, tempfile
+    >>> source = pathlib.Path(tempfile.mkdtemp(), "0.json")
     >>> _ = source.write_text("{}")
     >>> link(source, source.with_name("1.json")); source.with_name("1.json").read_text()
     '{}'
