@@ -13,7 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import switch
+from headrace.spark.checkpoint import savepoints, switch
 from headrace.spark.deploy import compose
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_changed import files
@@ -131,6 +131,54 @@ def test_a_deploy_that_is_cut_off(at: str, tmp_path: Path, monkeypatch: pytest.M
         ("2026-01-01", 3),
         ("2026-01-05", 1),
     ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_another_process_has_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This one was asleep for longer than its lease."""
+    add(tmp_path, "1.json", ("2026-01-01", "2026-01-02"))
+    checkpoint = tmp_path / "checkpoint"
+    job(tmp_path).run(checkpoint=checkpoint, flush=False, partitions=1)
+    before = files(checkpoint)
+
+    def asleep(*arguments: Any, **named: Any) -> None:
+        (checkpoint / "lock.99").touch()
+
+    monkeypatch.setattr(savepoints, "take", asleep)
+    with pytest.raises(HeadraceError, match="LEASE_LOST"):
+        job(tmp_path, "timestamp").deploy(checkpoint=checkpoint)
+    assert files(checkpoint) == before
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_job_at_the_end_of_time_takes_no_new_source(tmp_path: Path) -> None:
+    """The next start would refuse it, so the deploy does."""
+    add(tmp_path, "1.json", ("2026-01-01", "2026-01-02"))
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "1.json").write_text('{"k": "a", "ts": "2026-01-01 00:00:00"}\n')
+
+    def version(*names: str) -> hr.Job:
+        sinks = []
+        for name, schema in (("in", "day timestamp"), ("more", "ts timestamp")):
+            if name in names:
+                column = schema.partition(" ")[0]
+                rows = hr.read.files(tmp_path / name, format="json", schema=schema, name=name).watermark(column, "1 second")
+                counts = hr.sql(f"SELECT window.start AS at, count(*) AS n FROM t GROUP BY window({column}, '1 hour')", t=rows)
+                sinks.append(counts.write.files(tmp_path / f"{name} out", format="json", mode="changes", name=f"{name}_out"))
+        return hr.job("ends", *sinks)
+
+    checkpoint = tmp_path / "checkpoint"
+    version("in").run(checkpoint=checkpoint, partitions=1)
+    assert (checkpoint / "sealed").exists()
+    version("in").deploy(checkpoint=checkpoint, partitions=2)
+    check_error(
+        """
+        CHECKPOINT_SEALED: more would be read by the query more_out, and the job has read its bounded input to the end and fired all its timers
+          hint: start over with fresh=True; flush=False keeps a job open for later input
+          more: headrace error CHECKPOINT_SEALED
+        """,
+        lambda: version("in", "more").deploy(checkpoint=checkpoint),
+    )
 
 
 @pytest.mark.usefixtures("spark")

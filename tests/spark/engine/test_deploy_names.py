@@ -257,6 +257,10 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     output = capsys.readouterr().out
     assert " instead of k int, v int, ts timestamp; 1 key\n" in output
     assert output.endswith(" s; the next run continues with this version\n")
+    file.write_text(JOB.format(key="string"))
+    assert cli.main(["rescale", str(file), "--partitions", "3"]) == 1
+    assert "rescale changes the number of partitions only, and this is another version of the job" in capsys.readouterr().err
+    file.write_text(JOB.format(key="bigint"))
     assert cli.main(["rescale", str(file), "--partitions", "3"]) == 0
     assert "  moved   operator counts: 3 partitions instead of 1; 1 key\n" in capsys.readouterr().out
     assert cli.main(["run", str(file)]) == 0

@@ -6,6 +6,7 @@ import json
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from headrace.durable.filelog import logs_read
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint import channel, savepoints
 from headrace.spark.checkpoint.channel import Command
+from headrace.spark.run.commands import Commands
 from tests.spark.engine.jobs import files, lines
 from tests.unit.errors import check_error
 
@@ -87,6 +89,40 @@ def test_a_job_that_does_not_run(tmp_path: Path) -> None:
     assert [one.name for one in job(tmp_path).savepoints(checkpoint=checkpoint)] == ["first", "second"]
     job(tmp_path).savepoint("third", checkpoint=checkpoint)
     assert sorted(path.name for path in (checkpoint / "savepoints").iterdir()) == ["first", "second", "third"]
+
+
+def test_what_a_savepoint_has(tmp_path: Path) -> None:
+    """All but what a sink has staged, whatever a query or source is called."""
+    kept = (
+        "queries/staging/offsets/0",
+        "queries/main/sources/staging/0",
+        "epochs/staging/0.json",
+        "dead_letters/main/_headrace/owner.json",
+    )
+    left = ("dead_letters/main/_headrace/staging/3/part", "commands/1.json", "next/job.json", "lock.3", "savepoints/first/job.json")
+    for name in (*kept, *left):
+        (tmp_path / "checkpoint" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "checkpoint" / name).write_text(name)
+    savepoints._copy(tmp_path / "checkpoint", tmp_path / "copy")
+    assert {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*") if path.is_file()} == set(kept)
+
+
+def test_no_savepoint_before_the_end_of_a_replay(tmp_path: Path) -> None:
+    """A query that repeats an interrupted epoch does not stop before it, and seems to be between two epochs until it begins."""
+    checkpoint = tmp_path / "checkpoint"
+    put(tmp_path, 0)
+    job(tmp_path).run(checkpoint=checkpoint, flush=False, partitions=1)
+    logs = checkpoint / "queries" / "main"
+    shutil.copy(logs / "offsets" / "0", logs / "offsets" / "1")
+    handle = SimpleNamespace(hold=lambda: None, isHeld=lambda: True, release=lambda: None)
+    query: Any = SimpleNamespace(handle=handle, identity=SimpleNamespace(name="main"))
+    commands = Commands(checkpoint, [query], lambda: None, dict)
+    channel.send(checkpoint, Command.make("savepoint", name="first"))
+    commands.step()
+    assert not (checkpoint / "savepoints").exists()
+    shutil.copy(logs / "commits" / "0", logs / "commits" / "1")
+    commands.step()
+    assert [one.name for one in job(tmp_path).savepoints(checkpoint=checkpoint)] == ["first"]
 
 
 def test_a_running_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The position of a query that continues several: what they have read of a source has to be the same."""
+"""The positions and the counts of a query that continues several."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace.spark.checkpoint.offsets import Offsets
+from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import QueryIdentity
 from headrace.spark.deploy import compose
 from headrace.spark.deploy.stores import Origin
@@ -54,3 +55,12 @@ def test_repaired_rows(tmp_path: Path) -> None:
     one, other = origin(tmp_path / "one", ("1",)), origin(tmp_path / "other", ("1",))
     mended = Offsets({}, {**at(0).sources, "rows_23_repaired": '{"logOffset":0}'})
     assert not compose._is_read_alike("rows", [one, other], [mended, at(0)])
+
+
+def test_a_source_that_is_gone_is_no_longer_counted() -> None:
+    """If it came back, its rows would be counted twice, and rows read again would be late."""
+    counts = {(source, 0, 0, metric): 7 for source in ("rows", "prices", "prices#repaired") for metric in ("read", "max_time")}
+    query = QueryIdentity("main", ("rows",), 1, "event", ())
+    kept = compose.divided(query, {"main": Totals(3, counts)}, (), ["prices"])
+    assert (kept.of_source("rows", "read"), kept.times()) == (7, {"rows": 7})
+    assert not any(source.startswith("prices") for source, *_ in kept.counts)

@@ -296,3 +296,22 @@ def test_the_record_keeps_what_sinks_were_written() -> None:
     assert Totals.from_json(json.loads(json.dumps(totals.to_json()))) == totals
     before = {"format": 1, "epoch": 3, "counts": [], "rows": {"best": 3}}
     assert Totals.from_json(before) == Totals(3, {}, {"best": 3})
+
+
+def test_a_place_may_know_the_first_epoch_of_a_version_by_those_that_it_continues(tmp_path: Path) -> None:
+    """Kafka marks epochs without rows too, so the records of rows do not tell."""
+    old = Logs(tmp_path / "old").run(range(4))[-1]
+    logs = Logs(tmp_path / "new")
+    logs.log(3)
+    logs.end(3)
+    logs.history.branch(3, [old])
+    assert logs.history.names(3) == [logs.history.of(3), old]
+    totals = Totals(3, written=written(1, "earlier", "topic"))
+
+    def look(mark: Mark) -> None:
+        agree(tmp_path, logs.query, logs.history, totals, {"best": ("topic", mark)})
+
+    for identity in (old, logs.history.of(3)):
+        look(Mark(3, identity, fades=True))
+    with pytest.raises(HeadraceError, match="CHECKPOINT_BEHIND: best holds epoch 3 of another history"):
+        look(Mark(3, "f" * 32, fades=True))

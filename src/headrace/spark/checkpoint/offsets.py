@@ -26,7 +26,7 @@ def offset_name(source: str) -> str:
 
 
 def _units(character: str) -> tuple[int, ...]:
-    """Return the 16-bit units of a character, of which the kernel's texts consist."""
+    """Return the UTF-16 code units of a character; the kernel replaces each of them."""
     data = character.encode("utf-16-be")
     return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
 
