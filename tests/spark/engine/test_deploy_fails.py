@@ -17,6 +17,7 @@ from headrace.spark.checkpoint import savepoints, switch
 from headrace.spark.deploy import compose
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_changed import files
+from tests.unit.connectors.served import Handler, Served
 from tests.unit.errors import check_error
 
 
@@ -179,6 +180,44 @@ def test_a_job_at_the_end_of_time_takes_no_new_source(tmp_path: Path) -> None:
         """,
         lambda: version("in", "more").deploy(checkpoint=checkpoint),
     )
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_server_may_hold_a_part_of_an_interrupted_epoch(tmp_path: Path) -> None:
+    """It knows its requests by the epoch, which a deploy would drop: the rows would come again under other keys."""
+    accepts = [True]
+
+    class Receives(Handler):
+        def do_POST(self) -> None:
+            self.body()
+            self.answer(200 if accepts[0] else 501, "")
+
+    def counted(url: str) -> hr.Job:
+        rows = hr.read.files(tmp_path / "in", format="json", schema="k string, day string", name="in")
+        counts = rows.group_by("k").agg(n="count(*)").named("counts")
+        return hr.job("sent", counts.changes().write.http(url, batch=1, idempotent=True, mode="changes", name="out"))
+
+    add(tmp_path, "1.json", ("a", "1"))
+    checkpoint = tmp_path / "checkpoint"
+    with Served(Receives) as server:
+        counted(server.root).run(checkpoint=checkpoint, partitions=1)
+        add(tmp_path, "2.json", ("a", "1"), ("b", "1"))
+        accepts[0] = False
+        with pytest.raises(HeadraceError):
+            counted(server.root).run(checkpoint=checkpoint)
+        before = files(checkpoint)
+        check_error(
+            """
+            EPOCH_UNFINISHED: out: epoch 1 was interrupted, and may be there in part
+              hint: nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then deploy
+              more: headrace error EPOCH_UNFINISHED
+            """,
+            lambda: counted(server.root).deploy(checkpoint=checkpoint, partitions=2),
+        )
+        assert files(checkpoint) == before
+        accepts[0] = True
+        counted(server.root).run(checkpoint=checkpoint)
+        assert not counted(server.root).deploy(checkpoint=checkpoint, partitions=2).unchanged
 
 
 @pytest.mark.usefixtures("spark")
