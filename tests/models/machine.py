@@ -89,7 +89,9 @@ def floor(time: dt.datetime) -> dt.datetime:
 
 @dataclass(frozen=True)
 class Times:
-    """The watermark before the first epoch and after each one, None where there is none yet, and the latest event."""
+    """The watermark before the first epoch and after each one, None where there is none yet, and the latest event, in whole milliseconds
+    too: the next one after it.
+    """
 
     marks: Sequence[dt.datetime | None]
     last: dt.datetime
@@ -108,7 +110,7 @@ def times(epochs: Sequence[Mapping[str, Iterable[dt.datetime]]], delay: dt.timed
             reached = min(floor(time) for time in latest.values()) - delay
             mark = reached if mark is None else max(mark, reached)
         marks.append(mark)
-    return Times(marks, floor(max(latest.values())) if latest else ZERO)
+    return Times(marks, floor(max(latest.values()) + MILLI - MICRO) if latest else ZERO)
 
 
 class Machine:

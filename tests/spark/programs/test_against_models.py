@@ -7,6 +7,7 @@ random case too, since a case is made from a seed.
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -160,3 +161,29 @@ def accounts(h: Harness) -> dict[str, dict[str, int]]:
     """The counts of each input of the only program."""
     (counts,) = h.metrics()["inputs"].values()
     return dict(counts)
+
+
+class Clock(hr.Program):
+    """Rings every minute after its first row."""
+
+    ring = hr.Timer()
+
+    def on_event(self, e: Any) -> None:
+        with hr.when(e.first):
+            self.ring.set(e.ts + hr.minutes(1))
+
+    def on_ring(self, at: Any) -> None:
+        hr.emit(k=self.key.k, at=at)
+        self.ring.set(at + hr.minutes(1))
+
+
+def test_a_timer_that_sets_itself_rings_up_to_the_last_event() -> None:
+    """Also in its millisecond, of which only the watermark consists."""
+    start = dt.datetime(2026, 1, 1, 12, 0, 0, 1, tzinfo=dt.UTC)
+    minute = dt.timedelta(minutes=1)
+    with Harness(partitions=2) as h:
+        source = h.source("rows", "k string, first boolean, ts timestamp", watermark=("ts", DELAY))
+        out = h.collect(source.key_by("k").process(Clock))
+        h.commit({"rows": [("+", ("a", True, start)), ("+", ("b", False, start + 3 * minute))]})
+        h.finish()
+        assert sorted(out.rows()) == [("a", start + n * minute) for n in (1, 2, 3)]
