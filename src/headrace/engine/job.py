@@ -247,7 +247,12 @@ class Job:
         return waits
 
     def deploy(
-        self, *, checkpoint: str | os.PathLike[str] | None = None, partitions: int | None = None, dry_run: bool = False
+        self,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        partitions: int | None = None,
+        on_change: Mapping[str, str] | None = None,
+        dry_run: bool = False,
     ) -> Deployment:
         """Replaces the version of the job that wrote the checkpoint with this one, as `headrace deploy` does.
 
@@ -279,7 +284,7 @@ class Job:
         _refuse_others(dry_run=dry_run)
         chosen = settings(self.name, self._settings, checkpoint=checkpoint, partitions=partitions)
         with displayed(self.plan):
-            return deploy(self._compiled(), chosen.checkpoint, partitions=chosen.partitions, dry_run=dry_run)
+            return deploy(self._compiled(), chosen.checkpoint, partitions=chosen.partitions, on_change=on_change, dry_run=dry_run)
 
     def savepoint(self, name: str, *, checkpoint: str | os.PathLike[str] | None = None, pinned: bool = False) -> Savepoint:
         """Makes a savepoint, as `headrace savepoint create` does: a complete copy of the checkpoint as of a moment between two epochs.

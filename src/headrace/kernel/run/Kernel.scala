@@ -30,7 +30,8 @@ object Kernel {
   /** Starts the query of a document.
     *
     * `scans` gives each source's frame by name, `trigger` the milliseconds between two epochs (0: as fast as possible). With `manualClock`,
-    * processing time stands still until `Run.advance`. `loader` reads the tables of lookups that are loaded as a whole.
+    * processing time stands still until `Run.advance`. `loader` reads the tables of lookups that are loaded as a whole. With `held` the query
+    * only repeats the epoch that was logged last, and then waits before the next one.
     */
   def start(
       session: SparkSession,
@@ -40,13 +41,14 @@ object Kernel {
       checkpoint: String,
       trigger: String,
       manualClock: Boolean,
-      loader: TableLoader): Run = {
+      loader: TableLoader,
+      held: Boolean): Run = {
     val own = Inside.clone(session)
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
     Settings.under(own) {
       val doc = Document.read(document)
       Confs.ours(own, doc, checkpoint).foreach { case (name, value) => own.conf.set(name, value) }
-      started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock, loader)
+      started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock, loader, held)
     }
   }
 
@@ -59,11 +61,13 @@ object Kernel {
       checkpoint: String,
       trigger: String,
       manualClock: Boolean,
-      loader: TableLoader): Run = {
+      loader: TableLoader,
+      held: Boolean): Run = {
     Inside.plansBy(own, StageStrategy, KeySortStrategy)
     Chain.check(own, checkpoint, doc.levels.size)
     val control = UUID.randomUUID.toString
     Control.create(control)
+    if (held) Control.hold(control)
     val query = s"${doc.fingerprint}/${digest(text)}"
     try {
       val frame = this.frame(own, doc, query, scans, control, loader, Chain.withBags(own, checkpoint))

@@ -6,6 +6,7 @@ offsets/7    v2, then a line of JSON about the epoch (watermark, time, settings)
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any
 from headrace.durable.sums import unreadable
 
 _CONTROL = "_control"
+AGAIN = "#again"
+"""The entry of a control source that makes the query take all entries as new."""
 
 
 def offset_name(source: str) -> str:
@@ -31,14 +34,19 @@ def _units(character: str) -> tuple[int, ...]:
     return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
 
 
-def control_names(sources: Collection[str], timed: Collection[str], clock: str) -> set[str]:
+def control_names(sources: Collection[str], timed: Collection[str], clock: str) -> dict[str, str]:
     """Return the names of the control sources of a query with a clock: one of each source with a watermark, or one of the whole query.
 
-    >>> sorted(control_names(["a", "b c"], ["b c"], "event")), control_names(["a"], [], "none")
-    (['_control_b_20_c'], {'_control'})
+    >>> control_names(["a", "b c"], ["b c"], "event"), control_names(["a"], [], "none")
+    ({'b c': '_control_b_20_c'}, {'': '_control'})
     """
-    whole = {_CONTROL} if not timed or clock == "processing" else set()
-    return whole | {offset_name(f"{_CONTROL}_{source}") for source in sources if source in timed}
+    whole = {"": _CONTROL} if not timed or clock == "processing" else {}
+    return whole | {source: offset_name(f"{_CONTROL}_{source}") for source in sources if source in timed}
+
+
+def again(times: Mapping[str, int]) -> dict[str, int]:
+    """Return times of sources, in microseconds, that a query may have logged before, marked so that they are new to it."""
+    return {**times, AGAIN: time.time_ns() // 1000}
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,6 @@ def joined(parts: Sequence[Offsets]) -> Offsets:
     >>> joined([one, other])
     Offsets(epoch={'batchTimestampMs': 9}, sources={'a': '1', 'b': '2', 'c': '4'})
     """
-    time = max(part.epoch["batchTimestampMs"] for part in parts)
+    latest = max(part.epoch["batchTimestampMs"] for part in parts)
     sources = {name: offset for part in reversed(parts) for name, offset in part.sources.items()}
-    return Offsets({**parts[0].epoch, "batchTimestampMs": time}, dict(sorted(sources.items())))
+    return Offsets({**parts[0].epoch, "batchTimestampMs": latest}, dict(sorted(sources.items())))

@@ -7,8 +7,6 @@ of its forerunner would mix both, and a sink that takes changes would get retrac
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -21,38 +19,23 @@ from headrace.ops.facts.carried import EVENT
 from headrace.ops.facts.kind import CHANGES, kind_of
 from headrace.ops.operator import operator
 from headrace.ops.relational import Stateful
-from headrace.ops.sink import restored_sink
 from headrace.plan import Node, order
 from headrace.schema import shown
 from headrace.spark.checkpoint.folder import Stored
-from headrace.spark.checkpoint.forms import Form, form_of, misfit, other_columns, stored_form
+from headrace.spark.checkpoint.forerunner import Forerunner, forerunner_of, forerunners, moved_along
+from headrace.spark.checkpoint.forms import Form, form_of, misfit, other_columns
 from headrace.spark.checkpoint.program_changes import begun, otherwise, replaced
 from headrace.spark.checkpoint.readings import lost_position, reads_elsewhere, reread
 from headrace.spark.checkpoint.record import Totals, place_of
-from headrace.spark.compile.identity import DEAD_LETTERS, Entry, Identity, QueryIdentity, together
+from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, together
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
-from headrace.spark.compile.shapes import PROGRAM, SINK
+from headrace.spark.compile.shapes import PROGRAM
 
 _CURE = (
     "continue with the version that wrote the checkpoint; or start over with fresh=True, which empties the sinks and reads all again; or "
     "run this version as a job with another name and sinks of its own."
 )
-
-
-@dataclass(frozen=True)
-class _Forerunner:
-    """A sink as the checkpoint knows it: its query, its place, the last epoch with rows (-1 for none), and the form of these rows."""
-
-    query: QueryIdentity
-    entry: Entry
-    place: str
-    epoch: int
-    form: Form
-
-    @property
-    def name(self) -> str:
-        return self.entry.shape.name
 
 
 def refuse_mixed_results(
@@ -64,13 +47,17 @@ def refuse_mixed_results(
     mark: Callable[[str], Mark | None] = lambda sink: None,
     *,
     drops: bool = False,
+    rebuilt: Collection[str] = (),
+    corrected: Collection[str] = (),
+    cut: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Refuse sinks and programs that would mix rows of two versions. Returns a line for each part that begins empty and does no harm.
 
     `names`: the checkpoint's name for each query of the job. `totals`: the counts of each stored query. `mark`: what a sink holds at its
-    current place, None if that is unknown. `drops`: a program may be gone while another is new.
+    current place, None if that is unknown. `drops`: a program may be gone while another is new. `rebuilt`: the operators that are filled
+    with the rows read before. `corrected`: the sinks that get the difference between the versions; `cut`: those that may mix them.
     """
-    known = list(_forerunners(stored, totals))
+    known = list(forerunners(stored, totals))
     mark = cache(mark)
     read = {str(source.name) for source in job.sources}
     errors: list[HeadraceError] = []
@@ -84,33 +71,33 @@ def refuse_mixed_results(
         now = identity.query(name)
         new = {one for one, entry in now.live().items() if entry.op >= stored.identity.next}
         for sink in query.sinks:
-            forerunner = _moved_along(sink, _forerunner(sink, known, job.plan.sinks), known, mark)
+            forerunner = moved_along(sink, forerunner_of(sink, known, job.plan.sinks), known, mark)
             elsewhere = forerunner is not None and forerunner.query.name != name
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
+            as_before = sink.name not in corrected
             error = (
-                _mixed(sink, forerunner, now, new, read, other)
-                or _moved(sink, forerunner, known, new, mark)
+                (_mixed(sink, forerunner, now, new, read, other) if as_before and not (sink.name in cut and forerunner) else None)
+                or (_moved(sink, forerunner, known, new, mark) if as_before else None)
                 or _misfit(sink, forerunner, job, mark)
             )
             if error is not None:
                 errors.append(error)
-            else:
-                notices += [
-                    *_partial(sink, forerunner, now.live()[str(sink.name)], epoch, other, mark),
-                    *_other_columns(sink, forerunner, job, epoch),
-                ]
+                continue
+            notices += _partial(sink, forerunner, now.live()[str(sink.name)], epoch, other, mark) if as_before else ()
+            notices += _other_columns(sink, forerunner, job, epoch)
         if epoch >= 0:
+            kept = [node for node in query.operators if str(node.name) not in rebuilt]
             errors += _lost_positions(query, sources)
             notices += [line for source in query.sources if (line := reads_elsewhere(source, sources.get(str(source.name)))) is not None]
             before = stored.identity.query(name)
-            errors += _other_within(query.operators, before)
+            errors += _other_within(kept, before)
             errors += _other_times(query, before, times, stored)
-            errors += _mixed_programs(query.operators, before, now, new, other)
-            errors += _reread(query.operators, before, other)
+            errors += _mixed_programs(kept, before, now, new, other)
+            errors += _reread(kept, before, other)
             errors += () if drops else replaced(before, now, query.operators)
-            notices += otherwise(query.operators, before, now, epoch, other)
-            notices += begun(before, now, [node for node in query.operators if _keeps(node)], epoch)
+            notices += otherwise(kept, before, now, epoch, other)
+            notices += begun(before, now, [node for node in kept if _keeps(node)], epoch)
     if errors:
         raise together(errors)
     return tuple(notices)
@@ -118,7 +105,7 @@ def refuse_mixed_results(
 
 def _mixed(
     sink: Sink,
-    forerunner: _Forerunner | None,
+    forerunner: Forerunner | None,
     query: QueryIdentity,
     new: Collection[str],
     read: Collection[str],
@@ -159,7 +146,7 @@ def _mixed(
 
 
 def _moved(
-    sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], new: Collection[str], mark: Callable[[str], Mark | None]
+    sink: Sink, forerunner: Forerunner | None, known: Iterable[Forerunner], new: Collection[str], mark: Callable[[str], Mark | None]
 ) -> HeadraceError | None:
     """Return why a sink cannot continue at another place, to which not all its output was moved, or None."""
     connected = sink.connect()
@@ -182,7 +169,7 @@ def _moved(
     )
 
 
-def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Callable[[str], Mark | None]) -> HeadraceError | None:
+def _misfit(sink: Sink, forerunner: Forerunner | None, job: SparkJob, mark: Callable[[str], Mark | None]) -> HeadraceError | None:
     """Return why rows of this version cannot join the stored ones, or None."""
     if forerunner is None:
         return None
@@ -198,7 +185,7 @@ def _misfit(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, mark: Cal
     return _refused(sink, f"{sink.name} has rows in {place} that were written {why}", cure)
 
 
-def _other_columns(sink: Sink, forerunner: _Forerunner | None, job: SparkJob, epoch: int) -> Iterator[str]:
+def _other_columns(sink: Sink, forerunner: Forerunner | None, job: SparkJob, epoch: int) -> Iterator[str]:
     """Yield the notice about a sink that writes other columns to its place than before."""
     if forerunner is not None and forerunner.place == place_of(sink.connect()):
         for now, was in other_columns(forerunner.form, _form(sink, job)):
@@ -282,7 +269,7 @@ def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
 
 
 def _partial(
-    sink: Sink, forerunner: _Forerunner | None, now: Entry, epoch: int, other: Mapping[str, str], mark: Callable[[str], Mark | None]
+    sink: Sink, forerunner: Forerunner | None, now: Entry, epoch: int, other: Mapping[str, str], mark: Callable[[str], Mark | None]
 ) -> Iterator[str]:
     """Yield the notice about a sink that holds less than the job has read, or rows that were computed in another way."""
     place = place_of(sink.connect())
@@ -320,47 +307,3 @@ def _changing(end: Node, new: Collection[str]) -> list[Node]:
 
 def _keeps(node: Node) -> bool:
     return operator(node).keeps
-
-
-def _forerunner(sink: Sink, known: Iterable[_Forerunner], sinks: Collection[str]) -> _Forerunner | None:
-    """Return the checkpoint's entry of a sink: the last to write to its place, under its name or one that is gone; else
-    one with its name.
-    """
-    place = place_of(sink.connect())
-    same = [one for one in known if one.name == sink.name]
-    here = [one for one in known if one.place == place and (one.name == sink.name or one.name not in sinks)]
-    return max(here or same, key=lambda one: (not one.entry.retired, one.epoch), default=None)
-
-
-def _moved_along(
-    sink: Sink, forerunner: _Forerunner | None, known: Iterable[_Forerunner], mark: Callable[[str], Mark | None]
-) -> _Forerunner | None:
-    """Return the forerunner of a sink, at the sink's place if everything written was moved there, as the mark at that place shows."""
-    place = place_of(sink.connect())
-    if forerunner is None or forerunner.place in ("", place) or any(one.place == place and one.name != sink.name for one in known):
-        return forerunner
-    held = mark(str(sink.name))
-    whole = held is not None and held.epoch >= (0 if held.fades else max(forerunner.epoch, 0))
-    return replace(forerunner, place=place) if whole else forerunner
-
-
-def _forerunners(stored: Stored, totals: Mapping[str, Totals]) -> Iterator[_Forerunner]:
-    nodes = {node["name"]: node for node in stored.plan["nodes"]}
-    for query in stored.identity.queries:
-        written = totals[query.name].written
-        for entry in query.entries:
-            name = entry.shape.name
-            if entry.shape.kind != SINK or name == DEAD_LETTERS:
-                continue
-            if name in written:
-                one = written[name]
-                yield _Forerunner(query, entry, one.place, one.epoch, one.form or stored_form(nodes.get(name)))
-            else:
-                yield _Forerunner(query, entry, _place(nodes.get(name)), -1, {})
-
-
-def _place(node: Mapping[str, Any] | None) -> str:
-    """Return the place where a sink of a stored plan writes; empty if that is no longer known."""
-    with suppress(HeadraceError, KeyError):  # its connector may not be installed here
-        return "" if node is None else place_of(restored_sink(node["connector"], node["options"]))
-    return ""

@@ -14,11 +14,12 @@ from pathlib import Path
 from headrace.durable import atomic, private
 from headrace.durable.sums import read, text_of
 from headrace.points import point
+from headrace.spark.checkpoint.corrections import FOLDER
 from headrace.spark.checkpoint.record import of_query
 
 NEXT = "next"
 SWITCH = "switch"
-_PARTS = ("queries", "epochs")
+_PARTS = ("queries", "epochs", FOLDER)
 _GONE = "gone.json"
 
 

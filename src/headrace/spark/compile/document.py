@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
@@ -23,7 +23,7 @@ from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
 from headrace.spark.compile.feeds import Feed
 from headrace.spark.compile.fields import Document, LookupText, SinkText, SourceText, WatermarkText
-from headrace.spark.compile.identity import DEAD_LETTERS, Entry, QueryIdentity, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, Entry, QueryIdentity, correction_scan, repaired_scan
 from headrace.spark.compile.levels import Query
 from headrace.spark.compile.lower import Lowering, looked_up, lower, shape
 from headrace.spark.compile.placing import deals_out, place_key
@@ -60,8 +60,8 @@ def build(
 ) -> Json:
     """Build the document of a query.
 
-    `readers`: how the kernel reads each source's scan and its repaired rows. `stages`: what tasks do for each sink. `asks`: how they query
-    the table of a lookup. All three come from the connectors.
+    `readers`: how the kernel reads each source's scan and its repaired rows, and the correction of a sink. `stages`: what tasks do for each
+    sink. `asks`: how they query the table of a lookup. All three come from the connectors.
     """
     routes = _Routes(query, identity, at, partitions)
     lookups = tuple(
@@ -75,7 +75,7 @@ def build(
         partitions=partitions,
         clock=query.clock,
         settings={**MEANING, **at.plan.settings},
-        sources=tuple(_source(source, routes, readers) for source in query.sources),
+        sources=(*(_source(source, routes, readers) for source in query.sources), *_corrections(query, at, routes, readers)),
         levels=tuple(tuple(_operator(node, identity, at, routes) for node in level) for level in query.levels),
         retired=tuple(tuple(identity.retired(level)) for level, _ in enumerate(query.levels, 1)),
         sinks=(*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)),
@@ -103,6 +103,22 @@ def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, 
         routes=routes.of(name, "main"),
         dead=routes.dead(name),
     )
+
+
+def _corrections(query: Query, at: Lowering, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> Iterator[SourceText]:
+    """Yield the scans of corrections: their rows go to their sinks, past all operators."""
+    for sink in query.sinks:
+        name = correction_scan(str(sink.name))
+        if name in readers:
+            yield SourceText(
+                name=name,
+                schema=at.schemas.of[str(sink.name)].ddl,
+                reader={"options": {}, **readers[name]},
+                malformed="fail",
+                watermark=None,
+                routes=(routes.correcting(sink),),
+                dead=routes.dead(name),
+            )
 
 
 def _operator(node: Stateful, identity: QueryIdentity, at: Lowering, routes: _Routes) -> OperatorText:
@@ -142,6 +158,11 @@ def _weighed(sink: Sink) -> bool:
     return sink.mode != "append"
 
 
+def _unweighed(sink: Sink) -> tuple[Step, ...]:
+    """Return the step that makes the weight of a row its last column."""
+    return (Unweigh(unweigh=WEIGHT, change=False, place=Place(node=str(sink.name), site=None)),) if _weighed(sink) else ()
+
+
 def dead_letters(query: Query) -> str:
     """Return the columns of a query's dead letters. If rows can be retracted, so can their letters, and a column has the kind of change."""
     changing = any(kind == "changes" for kind in kinds(list(query.sinks)).values())
@@ -169,10 +190,14 @@ class _Routes:
         for node in consumers:
             for inlet in node.inlets(at, steady):
                 self._into(live[str(node.name)], inlet, at, apart=_touches(node, inlet))
-        for sink in query.sinks:
-            steps = [Unweigh(unweigh=WEIGHT, change=False, place=Place(node=str(sink.name), site=None))] if _weighed(sink) else []
+        self._to = {sink: _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)) for sink in query.sinks}
+        for sink, route in self._to.items():
             for feed in at.feeds.into(sink.inputs[0]):
-                self._add(feed.then(*steps), _to_sink(numbers[str(sink.name)], _sink_schema(sink, at), place_key(sink)))
+                self._add(feed.then(*_unweighed(sink)), route)
+
+    def correcting(self, sink: Sink) -> RouteText:
+        """Return the route of rows that are those of the sink already."""
+        return replace(self._to[sink], steps=_unweighed(sink))
 
     def _into(self, entry: Entry, inlet: Inlet, at: Lowering, *, apart: bool) -> None:
         route = RouteText(

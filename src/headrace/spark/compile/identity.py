@@ -31,6 +31,11 @@ def repaired_scan(source: str) -> str:
     return f"{source}#repaired"
 
 
+def correction_scan(sink: str) -> str:
+    """Return the name of the scan of a sink's correction; no source can have it."""
+    return f"{sink}#correction"
+
+
 @dataclass(frozen=True)
 class Entry:
     """An operator or sink that this checkpoint has known. A retired one was removed; its name may return with a new id.

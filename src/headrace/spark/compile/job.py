@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -15,7 +15,7 @@ from headrace.analysis.lookups import require_steady
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Source, lookups_of, sinks_of, sources_of
+from headrace.ops import Lookup, Sink, Source, lookups_of, sinks_of, sources_of
 from headrace.ops.unclosed import require_closing
 from headrace.optimize import optimize
 from headrace.plan import DisplayNames, Node, Plan, displayed
@@ -131,3 +131,15 @@ def _one_sink_a_folder(plan: Plan) -> None:
                 hint="give each sink a folder of its own, or combine streams of the same columns with union",
                 site=sink.site,
             )
+
+
+def limited(job: SparkJob, sinks: Iterable[Sink]) -> SparkJob:
+    """Return the part of a compiled job that ends in some of its sinks, which may have another connector. Its operators are the same."""
+    nodes = {str(sink.name): sink for sink in sinks}
+    whole = job.plan.changed({job.plan.nodes[name]: node for name, node in nodes.items()})
+    plan = Plan.of(whole.job, [whole.nodes[name] for name in nodes], whole.settings)
+    schemas = check(plan)
+    at = Lowering(plan, schemas, Feeds(plan, schemas.of))
+    queries = cut(plan, clocks(plan), schemas.timed.keys())
+    read = origins(plan, plan), ways(plan, plan), ordered_ways(plan, plan)
+    return SparkJob(at, plan, (), queries, tuple(shape_of(query, at, *read) for query in queries), job.outside)

@@ -63,10 +63,11 @@ class Relocation:
         return Identity(tuple(one.before for one in self.queries.values() if one.before is not None), self.first_new)
 
 
-def relocate(stored: Identity, queries: Sequence[QueryShape], shards: int = 0) -> Relocation:
+def relocate(stored: Identity, queries: Sequence[QueryShape], shards: int = 0, anew: Collection[str] = ()) -> Relocation:
     """Find the operators and sinks of `queries` in the stored version, and number the new ones.
 
-    `shards`: the number of groups among which operators without keys divide their rows, if the number of partitions changes.
+    `shards`: the number of groups among which operators without keys divide their rows, if the number of partitions changes. `anew`: the
+    operators that are new although there is state of theirs.
     """
     numbers = Numbers(stored.next)
     claims = _origins(stored, queries)
@@ -84,7 +85,7 @@ def relocate(stored: Identity, queries: Sequence[QueryShape], shards: int = 0) -
         first = tuple(sorted(origins, key=lambda one: one.name != name))
         elsewhere = {name for other in queries if other is not query for name in _parts(other)}
         before = _before(name, query, first, set(continued.values()), elsewhere)
-        entries = _followed(before, query, numbers, errors, shards)
+        entries = _followed(before, query, numbers, errors, shards, anew)
         moved = len(origins) > 1 or origins[0].name != name or _lies_elsewhere(origins[0], entries, query, elsewhere)
         here = {entry.op for entry in entries}
         past = [replace(entry, retired=True) for entry in before.entries if entry.op not in here and not (moved and entry.shape.keeps)]
@@ -161,14 +162,14 @@ def _before(
 
 
 def _followed(
-    before: QueryIdentity, query: QueryShape, numbers: Numbers, errors: dict[str, HeadraceError], shards: int
+    before: QueryIdentity, query: QueryShape, numbers: Numbers, errors: dict[str, HeadraceError], shards: int, anew: Collection[str]
 ) -> tuple[Entry, ...]:
     """Return the entries of a query's operators and sinks, with the state of those that are stored and can be read."""
     live = before.live()
     entries: list[Entry] = []
     for shape in query.shapes:
         entry = live.get(shape.name)
-        if entry is None or entry.shape.kind != shape.kind:
+        if entry is None or entry.shape.kind != shape.kind or shape.name in anew:
             entries.append(entered(shape, numbers))
             continue
         try:

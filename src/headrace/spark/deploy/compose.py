@@ -5,6 +5,7 @@ Its own last epoch is the latest of theirs, so its next one is later than any th
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,9 +17,11 @@ from headrace.durable import atomic, private
 from headrace.durable.filelog import lengths_read, log_position
 from headrace.durable.links import link
 from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.corrections import FOLDER
+from headrace.spark.checkpoint.corrections import log as log_corrections
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.history import History
-from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
+from headrace.spark.checkpoint.offsets import Offsets, again, joined, offset_name
 from headrace.spark.checkpoint.record import Key, Record, Totals, Written
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
@@ -34,34 +37,52 @@ def compose(
     place: Path,
     *,
     plan: str,
-    controls: Collection[str],
+    controls: Mapping[str, str],
     gone: Collection[str],
     timed: Collection[str],
     partitions: int,
     settings: Mapping[str, str],
     changes: Iterable[ChangeText],
     log: Path,
+    rebuilt: Sequence[Origin] = (),
+    corrected: Collection[str] = (),
 ) -> Counts:
     """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
 
-    `controls`: the names of the query's control sources in Spark's logs. `gone`: the stored queries that other queries continue. `timed`:
-    the operators that use event time.
+    `controls`: the names of the query's control sources in Spark's logs, by source. `gone`: the stored queries that other queries continue.
+    `timed`: the operators that use event time. `rebuilt`: the stored queries of a shadow run. `corrected`: the sinks whose corrections are
+    in `place`; the first epoch of the query, which is logged here, delivers them.
     """
     query = one.identity
     known = {source for origin in origins for source in origin.query.sources}
     epoch = max(origin.epoch for origin in origins)
     watermark = _watermark(query, origins, timed)
     folder = place / "queries" / query.name
-    _logs(query, origins, folder, controls, epoch=epoch, watermark=watermark, partitions=partitions)
+    handled = min(origin.handled for origin in origins)
+    offsets = _logs(query, origins, folder, controls.values(), epoch=epoch, watermark=handled, after=watermark, partitions=partitions)
     for origin in origins:
         # Spark finds the old state by the paths in its own metadata
         mend(origin.folder)
     counts = write_stores(
-        query, origins, folder, epoch=epoch, watermark=watermark, partitions=partitions, settings=settings, changes=changes, log=log
+        query,
+        [*origins, *rebuilt],
+        folder,
+        epoch=epoch,
+        watermark=watermark,
+        partitions=partitions,
+        settings=settings,
+        changes=changes,
+        log=log,
     )
     mend(folder, checkpoint.query(query.name))
     history = History(place / "epochs" / query.name, folder, plan)
     history.branch(epoch, (checkpoint.history(origin.query.name).of(origin.epoch) for origin in origins))
+    corrections = place / FOLDER / query.name
+    corrections.mkdir(parents=True, exist_ok=True)
+    if corrected:
+        scans = log_corrections(place / FOLDER, query.name, folder, epoch + 1, corrected)
+        times = {name: time for origin in origins for name, time in checkpoint.record(origin.query.name).totals.times().items()}
+        _log_correction(folder, epoch + 1, offsets, scans, controls, times)
     stored = {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}
     totals = divided(query, stored, gone, known - set(query.sources))
     Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch))
@@ -116,8 +137,9 @@ def _logs(
     *,
     epoch: int,
     watermark: int,
+    after: int,
     partitions: int,
-) -> None:
+) -> Offsets:
     """Write what a query has read: Spark's offsets, the logs of its sources, and the id of the query."""
     sources = [scan for source in query.sources for scan in (source, repaired_scan(source))]
     names = {*map(offset_name, sources), *controls}
@@ -139,7 +161,7 @@ def _logs(
     if epoch > 0:
         # Spark reads the last two logs, although it uses nothing of the earlier one.
         atomic.replace(folder / "offsets" / str(epoch - 1), text)
-        atomic.replace(folder / "commits" / str(epoch - 1), f'v2\n{{"nextBatchWatermarkMs":{watermark},"stateUniqueIds":{{}}}}')
+        atomic.replace(folder / "commits" / str(epoch - 1), f'v2\n{{"nextBatchWatermarkMs":{after},"stateUniqueIds":{{}}}}')
     for source in map(offset_name, sources):
         known = next((path for origin in origins if (path := origin.folder / "sources" / source).is_dir()), None)
         if known is not None:
@@ -150,6 +172,23 @@ def _logs(
     else:
         # two queries with one id cannot run at once
         atomic.replace(folder / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+    return offsets.with_epoch(watermark=watermark, partitions=partitions)
+
+
+def _log_correction(
+    folder: Path, epoch: int, offsets: Offsets, scans: Mapping[str, str], controls: Mapping[str, str], times: Mapping[str, int]
+) -> None:
+    """Log an epoch that reads only corrections, under the watermark up to which time is handled: no operator sends a row in it.
+
+    Spark derives the next watermark from the rows of an epoch, so the control sources send their times again.
+    """
+    sources = {**offsets.sources, **scans}
+    for source, control in controls.items():
+        known: dict[str, int] = json.loads(sources.get(control, "{}"))
+        moments = [one for one in (known.get(source), times.get(source)) if one is not None]
+        if moments:
+            sources[control] = json.dumps({**known, **again({source: max(moments)})}, separators=(",", ":"))
+    atomic.replace(folder / "offsets" / str(epoch), Offsets(offsets.epoch, sources).text)
 
 
 def _is_read_alike(source: str, origins: Sequence[Origin], read: Sequence[Offsets]) -> bool:

@@ -11,7 +11,7 @@ import errno
 import re
 import shutil
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -27,6 +27,8 @@ from headrace.spark.checkpoint import channel, savepoints, switch
 from headrace.spark.checkpoint.agreement import agree
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.compare import refuse_other_job
+from headrace.spark.checkpoint.corrections import FOLDER
+from headrace.spark.checkpoint.corrections import place as corrections_place
 from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, unusable
 from headrace.spark.checkpoint.offsets import control_names
@@ -35,8 +37,10 @@ from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocated
 from headrace.spark.deploy.compose import compose
+from headrace.spark.deploy.correction import Correction, correct
 from headrace.spark.deploy.deployment import KEPT, Deployment
 from headrace.spark.deploy.diff import Comparison, Version
+from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.failures import full
 from headrace.spark.run.holders import held
@@ -45,18 +49,28 @@ from headrace.spark.run.ready import refuse_endless, sealed
 from headrace.spark.run.start import in_display_names
 
 _BEFORE = "before-deploy-"
-_OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS")
+_OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS", "SINK_ONLY_ADDS", "CANNOT_REBUILD")
 """The errors that say how two versions differ."""
+
+_SHADOW = "shadow"
 
 _KEPT = 3
 """The number of savepoints of deploys that are kept."""
 
 
 @leaving()
-def deploy(job: SparkJob, folder: Path, *, partitions: int | None = None, dry_run: bool = False) -> Deployment:
+def deploy(
+    job: SparkJob,
+    folder: Path,
+    *,
+    partitions: int | None = None,
+    on_change: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+) -> Deployment:
     """Make the checkpoint in `folder` continue with this version of its job, with `partitions` tasks of each level.
 
-    Refuses a change that no deploy can follow before anything is written.
+    `on_change`: what becomes of sinks whose rows are computed differently (`rebuild.CHOICES`). Refuses a change that no deploy can follow
+    before anything is written.
     """
     began = time.monotonic()
     if not folder.is_dir():
@@ -69,7 +83,7 @@ def deploy(job: SparkJob, folder: Path, *, partitions: int | None = None, dry_ru
             stored = checkpoint.stored
             if stored is None or not checkpoint.begun:
                 raise _nothing(f"no run has been started in {folder}", "run the job with this checkpoint")
-            return _Deploy(job, checkpoint, stored, partitions).run(began, dry_run=dry_run)
+            return _Deploy(job, checkpoint, stored, partitions, on_change or {}).run(began, dry_run=dry_run)
         except HeadraceError as problem:
             in_display_names(problem, job, checkpoint)
             raise
@@ -87,9 +101,9 @@ def _unfinished(what: str) -> HeadraceError:
 class _Deploy:
     """A deploy to an open checkpoint."""
 
-    def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None) -> None:
+    def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None, on_change: Mapping[str, str]) -> None:
         self.checkpoint, self.stored = checkpoint, stored
-        self.comparison = Comparison(Version.kept(checkpoint.folder, stored), job, partitions)
+        self.comparison = Comparison(Version.kept(checkpoint.folder, stored), job, partitions, on_change)
         self.job, self.relocation, self.partitions = self.comparison.job, self.comparison.relocation, self.comparison.partitions
         refuse_other_job(self.job, stored, checkpoint.folder)
         epochs = {query.name: checkpoint.history(query.name).logged("commits") for query in stored.identity.queries}
@@ -195,11 +209,15 @@ class _Deploy:
         log = self.checkpoint.errors
         try:
             counts: dict[str, Mapping[str, int]] = {}
+            shadow, corrections = self._rebuilt(place)
             for query in self.job.queries:
                 one = self.relocation.queries[query.name]
                 if self._is_composed(one):
                     timed = [str(source.name) for source in query.sources if source.watermark is not None]
-                    counts |= self._composed(one, control_names(one.identity.sources, timed, one.identity.clock), place, log)
+                    controls = control_names(one.identity.sources, timed, one.identity.clock)
+                    corrected = [str(sink.name) for sink in query.sinks if str(sink.name) in corrections]
+                    counts |= self._composed(one, controls, place, log, shadow.origins if shadow else (), corrected)
+            shutil.rmtree(place / _SHADOW, ignore_errors=True)
             self._take_savepoint()
             self.checkpoint.lease.check()
             with calls("deploy", DEPLOY_CALL):
@@ -214,6 +232,30 @@ class _Deploy:
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
+    def _rebuilt(self, place: Path) -> tuple[Shadow | None, dict[str, Correction]]:
+        """Run what has to be rebuilt over the rows read so far, and write the corrections of sinks."""
+        rebuild = self.comparison.rebuild
+        if not rebuild.operators and not rebuild.corrected:
+            return None, {}
+        before = self.comparison.old.totals
+        run = ShadowRun(self.job, self.relocation, rebuild, self.origins, self.checkpoint.folder, place / _SHADOW, self.partitions)
+        shadow = run.run(before)
+        corrections: dict[str, Correction] = {}
+        for query in self.job.queries:
+            name = self.relocation.queries[query.name].identity.name
+            for sink in query.sinks:
+                of = str(sink.name)
+                if of not in rebuild.corrected:
+                    continue
+                to = corrections_place(place / FOLDER, name, of)
+                with at(sink):
+                    correction = correct(
+                        sink, self.job.schemas.of[of], shadow.rows[of], to, filled=of in rebuild.filled, files=self.partitions
+                    )
+                if correction:
+                    corrections[of] = correction
+        return shadow, corrections
+
     def _take_savepoint(self) -> None:
         """Save the earlier version, and delete all but the newest savepoints of earlier deploys."""
         folder = self.checkpoint.folder
@@ -226,9 +268,20 @@ class _Deploy:
     def _is_composed(self, one: Relocated) -> bool:
         """Return whether the folder of a query is written anew."""
         changed = any(rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()))
-        return any(name in self.origins for name in one.origins) and (one.moved or changed or self.partitions != self.stored.partitions)
+        rebuild = self.comparison.rebuild
+        rebuilt = not (rebuild.operators | rebuild.corrected).isdisjoint(one.identity.live())
+        known = any(name in self.origins for name in one.origins)
+        return known and (one.moved or changed or rebuilt or self.partitions != self.stored.partitions)
 
-    def _composed(self, one: Relocated, controls: Collection[str], place: Path, log: Path) -> Counts:
+    def _composed(
+        self,
+        one: Relocated,
+        controls: Mapping[str, str],
+        place: Path,
+        log: Path,
+        rebuilt: Sequence[Origin],
+        corrected: Collection[str],
+    ) -> Counts:
         return compose(
             one,
             [self.origins[name] for name in one.origins if name in self.origins],
@@ -242,6 +295,8 @@ class _Deploy:
             settings=self.job.settings,
             changes=[rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()) if rewrite.change],
             log=log,
+            rebuilt=rebuilt,
+            corrected=corrected,
         )
 
     def _gone(self) -> list[str]:

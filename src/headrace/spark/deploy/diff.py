@@ -10,10 +10,12 @@ from typing import Any
 
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
+from headrace.ops.operator import operator
 from headrace.plan import DisplayNames, Plan
 from headrace.spark.checkpoint.compare import refuse_other_settings, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Stored
-from headrace.spark.checkpoint.readings import renamed
+from headrace.spark.checkpoint.forerunner import forerunners
+from headrace.spark.checkpoint.readings import renamed, reread
 from headrace.spark.checkpoint.record import Totals, recorded
 from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
@@ -22,6 +24,7 @@ from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocation, relocate
 from headrace.spark.deploy.compose import divided
 from headrace.spark.deploy.deployment import Diff
+from headrace.spark.deploy.rebuild import Rebuild, late_behind, rebuild_of
 from headrace.spark.deploy.stores import Counts
 from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrites_of, verdicts
 
@@ -50,17 +53,37 @@ class Version:
 class Comparison:
     """A new version of a job beside the old one. `partitions`: the number of tasks of each level from now on."""
 
-    def __init__(self, old: Version, job: SparkJob, partitions: int | None = None) -> None:
+    def __init__(self, old: Version, job: SparkJob, partitions: int | None = None, on_change: Mapping[str, str] | None = None) -> None:
         self.old = old
         self.job = with_frozen_schemas(job, old.stored)
         self.partitions = partitions or old.stored.partitions
-        shards = old.stored.partitions if self.partitions != old.stored.partitions else 0
-        self.relocation: Relocation = relocate(old.stored.identity, self.job.shapes, shards)
+        self._choices = on_change or {}
+        self.relocation = self._relocated()
         self.rewrites: Rewrites = rewrites_of(self.relocation)
+        self.rebuild = self._rebuild(lambda sink: None)
+
+    def _relocated(self) -> Relocation:
+        """Return where each operator is from now on. Some have state that does not match that of operators to be rebuilt."""
+        shards = self.old.stored.partitions if self.partitions != self.old.stored.partitions else 0
+        anew = frozenset(name for name in reread(self.job.plan, self.old.stored.plan) if operator(self.job.plan.nodes[name]).by_content)
+        while True:
+            relocation = relocate(self.old.stored.identity, self.job.shapes, shards, anew)
+            late = late_behind(self.job, relocation, self.old.totals)
+            if late <= anew:
+                return relocation
+            anew |= late
+
+    def _rebuild(self, mark: Callable[[str], Mark | None]) -> Rebuild:
+        known = forerunners(replace(self.old.stored, identity=self.relocation.before), self._totals())
+        return rebuild_of(
+            self.job, self.relocation, self.old.totals, known, reread(self.job.plan, self.old.stored.plan), self._choices, mark
+        )
 
     def refuse(self, mark: Callable[[str], Mark | None] = lambda sink: None) -> tuple[str, ...]:
         """Raise why the new version cannot continue from the old one. Returns the notices of a start. `mark`: what a sink holds."""
-        errors = [*self.relocation.errors.values(), *self._renamed_sources()]
+        self.rebuild = self._rebuild(mark)
+        kept = (error for name, error in self.relocation.errors.items() if name not in self.rebuild.operators)
+        errors = [*kept, *self.rebuild.errors, *self._renamed_sources()]
         notices: tuple[str, ...] = ()
         try:
             refuse_other_settings(self.job, self.old.stored)
@@ -87,15 +110,29 @@ class Comparison:
             tuple(map(shown.text, notices)),
         )
 
-    def _succeeds(self, mark: Callable[[str], Mark | None]) -> tuple[str, ...]:
-        relocation, gone = self.relocation, self.relocation.gone
-        totals = {
-            one.identity.name: divided(one.before, {origin: self.old.totals[origin] for origin in one.origins}, gone)
-            for one in relocation.queries.values()
+    def _totals(self) -> dict[str, Totals]:
+        """Return the counts of what is stored, divided among the queries of the new version."""
+        return {
+            one.identity.name: divided(one.before, {origin: self.old.totals[origin] for origin in one.origins}, self.relocation.gone)
+            for one in self.relocation.queries.values()
             if one.before is not None
         }
+
+    def _succeeds(self, mark: Callable[[str], Mark | None]) -> tuple[str, ...]:
+        relocation, rebuild = self.relocation, self.rebuild
         before = replace(self.old.stored, identity=relocation.before)
-        notices = refuse_mixed_results(self.job, before, relocation.identity, relocation.names, totals, mark, drops=True)
+        notices = refuse_mixed_results(
+            self.job,
+            before,
+            relocation.identity,
+            relocation.names,
+            self._totals(),
+            mark,
+            drops=True,
+            rebuilt=rebuild.operators,
+            corrected=rebuild.corrected,
+            cut=rebuild.sinks.keys() - rebuild.corrected,
+        )
         check_computed(self.job, [one.identity for one in relocation.queries.values()])
         return notices
 

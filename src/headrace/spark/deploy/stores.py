@@ -12,6 +12,7 @@ from headrace.durable.sums import unreadable
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
+from headrace.spark.checkpoint.offsets import Offsets
 from headrace.spark.compile.identity import QueryIdentity
 from headrace.spark.deploy.parts import ChangeText, DeploymentText, OriginText, StoreText, TakenText
 from headrace.spark.run.failures import of_java
@@ -37,6 +38,11 @@ class Origin:
             return int(json.loads(file.read_text(encoding="utf-8").splitlines()[1])["nextBatchWatermarkMs"])
         except (OSError, ValueError, LookupError, TypeError) as problem:
             raise unreadable(file, f"it is not a commit of Spark ({type(problem).__name__})") from None
+
+    @property
+    def handled(self) -> int:
+        """Return the watermark up to which the epoch has handled time, in milliseconds; `watermark` is for the next one."""
+        return int(Offsets.read(self.folder, self.epoch).epoch["batchWatermarkMs"])
 
 
 def write_stores(

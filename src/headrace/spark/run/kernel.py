@@ -29,8 +29,9 @@ def start_query(
     manual_clock: bool,
     log: Path,
     loader: Loader,
+    held: bool = False,
 ) -> Any:
-    """Start the query of a document. Returns the kernel's `Run`."""
+    """Start the query of a document. Returns the kernel's `Run`. `held`: it only repeats the epoch that was logged last, and then waits."""
     listen(spark)
     try:
         return jvm(spark).headrace.run.Kernel.start(
@@ -42,6 +43,7 @@ def start_query(
             str(every),
             manual_clock,
             loader,
+            held,
         )
     except Exception as problem:
         error = of_java(problem, log)

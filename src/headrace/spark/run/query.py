@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.ops import Source
+from headrace.spark.checkpoint.offsets import again
 from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import QueryIdentity
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.epochs import Committer
 from headrace.spark.run.progress import END_MILLIS
-
-# The entry of the control map that makes the query take all entries as new.
-AGAIN = "#again"
 
 
 @dataclass
@@ -77,7 +74,7 @@ class RunningQuery:
         known = self.totals.times()
         times = {str(source.name): known[str(source.name)] for source in self.timed if str(source.name) in known}
         if times:
-            self.publish(_again(times))
+            self.publish(again(times))
 
     def end_of_time(self) -> dict[str, int]:
         """Return the control times that end bounded input: they bring every watermark of the query to the same point beyond the calendar.
@@ -94,7 +91,7 @@ class RunningQuery:
             self.handle.flush()
         elif self.query.clock == "event":
             # An interrupted flush may have logged these times, and Spark then begins no epoch for them on its own.
-            self.publish(_again(self.end_of_time()))
+            self.publish(again(self.end_of_time()))
 
     def advance_idle(self, started: float) -> None:
         """Let sources that have been silent for longer than their limit follow the others, which they would hold up."""
@@ -114,8 +111,3 @@ class RunningQuery:
         ]
         if silent and active:
             self.publish({name: min(active) + mark.delay_ms * 1000 for name, mark in silent.items()})
-
-
-def _again(times: Mapping[str, int]) -> dict[str, int]:
-    """Return times that the query may have logged before this start, marked so that they are new to it."""
-    return {**times, AGAIN: time.time_ns() // 1000}

@@ -78,7 +78,9 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     if stored is not None and ended:
         refuse_endless(job)
         _refuse_new_input(job, checkpoint, stored, names)
-    return Ready(job, identity, names, outlets, anew, number, ended and checkpoint.sealed, notices)
+    # a deploy may have left corrections to a sealed job, as an epoch that is to be repeated
+    finished = ended and checkpoint.sealed and all(checkpoint.unfinished(name) is None for name in names.values())
+    return Ready(job, identity, names, outlets, anew, number, finished, notices)
 
 
 def _refuse_nothing(job: SparkJob, stored: Stored | None) -> None:

@@ -16,12 +16,12 @@ from headrace.ops import Lookup, Source
 from headrace.ops.expect import conditions_of
 from headrace.plan import DisplayNames, Plan, order
 from headrace.ports import aside
-from headrace.spark.checkpoint import repaired, torn
+from headrace.spark.checkpoint import corrections, repaired, torn
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import SILENCE
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.document import build
-from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
+from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, correction_scan, repaired_scan
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.clearing import refuse_clearing
@@ -89,9 +89,11 @@ def begin(
     clock: Callable[[], float] | None = None,
     waits: Callable[[str], None] | None = None,
     silence: float = SILENCE,
+    held: bool = False,
 ) -> Started:
     """Start the queries of a job. `clock`: a manual clock in seconds, for tests; without it processing time is real. `waits` is called with
-    the holder that a standby waits for. After `silence` seconds without a sign of life another process may take over.
+    the holder that a standby waits for. After `silence` seconds without a sign of life another process may take over. `held`: the queries
+    only repeat the epochs that were logged last, and then wait.
 
     What its plan, its sources, lookups and the checkpoint refuse is refused before anything is changed; with `fresh` also what sinks
     refuse, and options, tables and servers that fail (`refuse_clearing`). The sinks open after that and the kernel starts last: the next
@@ -128,7 +130,7 @@ def begin(
             checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, state.partitions, identity)
         for query, name in each(job, names):
             running.append(
-                _started(job, query, identity.query(name), checkpoint, sinks[name], state.partitions, every, clock, state.anew[name])
+                _started(job, query, identity.query(name), checkpoint, sinks[name], state.partitions, every, clock, state.anew[name], held)
             )
         letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
         return Started(checkpoint, running, opened.close, notices=state.notices, letters_before=refused + letters)
@@ -228,6 +230,7 @@ def _started(
     every: int,
     clock: Callable[[], float] | None,
     anew: bool,
+    held: bool,
 ) -> RunningQuery:
     spark = session()
     mend(checkpoint.query(identity.name))
@@ -247,6 +250,15 @@ def _started(
         if lines is not None and (not connected.traits.bounded or repaired.folder(checkpoint.folder, name).is_dir()):
             key = repaired_scan(name)
             scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
+    rows = checkpoint.folder / corrections.FOLDER
+    if corrections.undelivered(rows, identity.name, checkpoint.query(identity.name)):
+        for sink in query.sinks:
+            name = str(sink.name)
+            if corrections.place(rows, identity.name, name).is_dir():
+                key, ddl = correction_scan(name), job.schemas.of[name].ddl
+                scans[key], readers[key] = corrections.scan(spark, rows, identity.name, name, ddl, weighted=sink.mode != "append")
+    else:
+        corrections.forget(rows, identity.name)
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     asks, loader = lookups_of(job, query)
     document = build(query, identity, job.at, readers, stages, partitions, asks)
@@ -266,5 +278,6 @@ def _started(
         manual_clock=clock is not None,
         log=checkpoint.errors,
         loader=loader,
+        held=held,
     )
     return RunningQuery(query, identity, handle, committer, began, unfinished)

@@ -1,0 +1,75 @@
+"""The corrections of sinks: rows with which a deploy makes a sink equal to the new version, delivered by the first epoch after it, alone.
+
+corrections/QUERY/epoch.json      the epoch that delivers them
+corrections/QUERY/SINK/*.parquet  the rows of a sink; `_weight` says how often a row is added, or retracted if negative
+
+They are a scan of their own, whose files the deploy has logged with the epoch: the sink gets them once, as it gets the rows of any epoch.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.durable import atomic
+from headrace.durable.sums import read, text_of
+from headrace.ports import paths
+from headrace.ports.weights import WEIGHT
+from headrace.spark.checkpoint.history import logged
+from headrace.spark.checkpoint.offsets import offset_name
+from headrace.spark.compile.identity import correction_scan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FOLDER = "corrections"
+_EPOCH = "epoch.json"
+
+
+def place(corrections: Path, query: str, sink: str) -> Path:
+    """Return the folder of a sink's rows below the corrections of a checkpoint."""
+    return corrections / query / offset_name(sink)
+
+
+def scan(session: SparkSession, corrections: Path, query: str, sink: str, ddl: str, *, weighted: bool) -> tuple[DataFrame, dict[str, Any]]:
+    """Return the DataFrame of the rows of a sink with these columns, and how the kernel reads it."""
+    options = {
+        "path": paths.literal(place(corrections, query, sink)),
+        "reader": "parquet",
+        "ddl": f"{ddl}, {WEIGHT} bigint" if weighted else ddl,
+        "by": "name",
+        "moves": "true",
+        "pending": "true",
+    }
+    return session.readStream.format("headrace.source.Files").options(**options).load(), {"kind": "columns"}
+
+
+def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Collection[str]) -> Mapping[str, str]:
+    """Log the files of a query's sinks as those of an epoch, in Spark's `folder` of the query. Returns the offsets of their scans."""
+    offsets = {}
+    for sink in sinks:
+        name = offset_name(correction_scan(sink))
+        entries = [
+            {"path": file.as_uri(), "batchId": 0, "length": file.stat().st_size}
+            for file in sorted(place(corrections, query, sink).glob("*.parquet"))
+        ]
+        (folder / "sources" / name).mkdir(parents=True)
+        atomic.replace(folder / "sources" / name / "0", "\n".join(["v3", *map(json.dumps, entries), ""]))
+        offsets[name] = json.dumps({"logOffset": 0}, separators=(",", ":"))
+    atomic.replace(corrections / query / _EPOCH, text_of({"epoch": epoch}))
+    return offsets
+
+
+def undelivered(corrections: Path, query: str, folder: Path) -> bool:
+    """Return whether a query has corrections that its sinks did not get so far. `folder`: Spark's folder of the query."""
+    entry = read(corrections / query / _EPOCH)
+    return entry is not None and logged(folder, "commits") < int(entry["epoch"])
+
+
+def forget(corrections: Path, query: str) -> None:
+    """Remove the corrections of a query, which its sinks have got."""
+    if (corrections / query).is_dir():
+        shutil.rmtree(corrections / query)

@@ -1,0 +1,46 @@
+"""A sink that keeps the rows of another one in files, for a run of which the other one must not know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from headrace import ports
+from headrace.ports import paths
+
+
+class Capture(ports.Sink):
+    """The rows of a sink, as Parquet files by epoch in a folder."""
+
+    connector = "capture"
+
+    def __init__(self, sink: ports.Sink, folder: Path) -> None:
+        self.sink = sink
+        self.folder = folder
+        self.epochs: dict[int, list[str]] = {}
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return replace(self.sink.traits, placed=False, batched=False, marks=False, rewinds=False)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self.sink.key
+
+    def options(self) -> dict[str, Any]:
+        return self.sink.options()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        raise NotImplementedError("no plan has this sink")
+
+    def open(self, context: ports.SinkContext) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "files", "format": "parquet", "options": {}, "partition_by": [], "folder": paths.literal(self.folder)}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None:
+        self.epochs[epoch] = [paths.escaped(self.folder / file["path"]) for file in staged.files]

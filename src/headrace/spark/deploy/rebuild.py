@@ -1,0 +1,200 @@
+"""What a new version of a job has to rebuild from the history of its sources: operators without usable state, and rows in sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+from headrace import ports
+from headrace.analysis.clocks import clocks
+from headrace.durable.marks import Mark
+from headrace.errors import HeadraceError
+from headrace.ops import Lookup, Sink, Source
+from headrace.ops.changes import CHANGE, Changes
+from headrace.ops.facts.carried import PROCESSING
+from headrace.ops.upserts import Upserts
+from headrace.plan import Node, Role, order
+from headrace.schema import Array, Map, Struct
+from headrace.spark.checkpoint.forerunner import Forerunner, forerunner_of, moved_along
+from headrace.spark.checkpoint.record import Totals, place_of
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.relocation import Relocation
+from headrace.spark.compile.shapes import PROGRAM, Shape
+
+RETRACT, FROM_NOW = "retract", "from now"
+CHOICES = (RETRACT, FROM_NOW)
+"""What becomes of a sink whose rows are computed differently: it gets the difference, or the rows from now on."""
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """`operators`: those that are filled from history. `sinks`: those with other rows, and what becomes of each, one of `CHOICES`. `filled`:
+    those of them with no rows of an earlier version. `empty`: operators that begin empty, and why.
+    """
+
+    operators: frozenset[str] = frozenset()
+    sinks: Mapping[str, str] = field(default_factory=dict)
+    filled: frozenset[str] = frozenset()
+    empty: Mapping[str, str] = field(default_factory=dict)
+    errors: tuple[HeadraceError, ...] = ()
+
+    @property
+    def corrected(self) -> frozenset[str]:
+        """The sinks that get the difference."""
+        return frozenset(name for name, how in self.sinks.items() if how == RETRACT)
+
+
+def late_behind(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> frozenset[str]:
+    """Return operators of queries that keep state, have dropped late rows, and feed one that does not: in a rebuild no row is late, so the
+    operator that they feed would not match them. They are rebuilt, too, with all that they feed.
+    """
+    fresh = _fresh(relocation, totals)
+    numbers = {name: entry.op for one in relocation.queries.values() for name, entry in one.identity.live().items()}
+    programs = _programs(relocation)
+    late: set[Node] = set()
+    for node in job.plan.nodes.values():
+        if node.name in fresh:
+            late |= {
+                one
+                for one in order([node])
+                if one.role is Role.STATEFUL
+                and str(one.name) not in fresh | programs
+                and any(total.of_operators({numbers[str(one.name)]}, "late") for total in totals.values())
+            }
+    return frozenset(_behind(job, late, programs))
+
+
+def rebuild_of(
+    job: SparkJob,
+    relocation: Relocation,
+    totals: Mapping[str, Totals],
+    known: Iterable[Forerunner],
+    other: Mapping[str, str],
+    choices: Mapping[str, str],
+    mark: Callable[[str], Mark | None],
+) -> Rebuild:
+    """Return what a version has to rebuild. `totals`: the counts of the stored queries. `other`: the nodes whose rows are read in another way. `choices`: what becomes of sinks."""
+    known, mark = list(known), cache(mark)
+    fresh = _fresh(relocation, totals)
+    obstacles = {name: why for name in fresh if (why := _obstacle(job, job.plan.nodes[name])) is not None}
+    operators = frozenset(fresh - obstacles.keys())
+    sinks: dict[str, str] = {}
+    filled: set[str] = set()
+    errors: list[HeadraceError] = []
+    for query in job.queries:
+        one = relocation.queries[query.name]
+        for sink in query.sinks if any(totals[origin].epoch >= 0 for origin in one.origins) else ():
+            name, connected = str(sink.name), sink.connect()
+            past = moved_along(sink, forerunner_of(sink, known, job.plan.sinks), known, mark)
+            choice = choices.get(name)
+            if (
+                past is not None
+                and past.epoch >= 0
+                and not _differs(sink, past, one.identity.live()[name].shape, operators | obstacles.keys(), other)
+            ):
+                continue
+            lasting = connected.traits.lasting
+            if choice is None and past is not None and not lasting and _only_adds(sink):
+                continue  # it shows the output of a run
+            sinks[name] = choice or RETRACT
+            if past is None or past.epoch < 0 or not lasting:
+                filled.add(name)
+            if sinks[name] == RETRACT:
+                error = _uncorrectable(job, sink, choice, name in filled)
+                errors += [] if error is None else [error]
+            elif name not in filled and not _only_adds(sink):
+                errors.append(
+                    _refused(
+                        sink,
+                        f'{name} takes changes, so it cannot hold rows of two versions: on_change="{FROM_NOW}" is for sinks that only add rows',
+                    )
+                )
+    return Rebuild(operators, sinks, frozenset(filled), obstacles, tuple(errors))
+
+
+def _fresh(relocation: Relocation, totals: Mapping[str, Totals]) -> set[str]:
+    """Return the operators without state in queries that have read something. `totals`: the counts of the stored queries."""
+    return {
+        name
+        for one in relocation.queries.values()
+        if any(totals[origin].epoch >= 0 for origin in one.origins)
+        for name, entry in one.identity.live().items()
+        if entry.shape.keeps and entry.op >= relocation.first_new
+    }
+
+
+def _programs(relocation: Relocation) -> set[str]:
+    entries = (entry for one in relocation.queries.values() for entry in one.identity.entries)
+    return {entry.shape.name for entry in entries if entry.shape.kind == PROGRAM}
+
+
+def _behind(job: SparkJob, start: Collection[Node], programs: Collection[str]) -> list[str]:
+    """Return operators and those that they feed, up to programs, which take rows as they come."""
+    reached: dict[Node, None] = {}
+    for name, node in job.plan.nodes.items():
+        if name not in programs and (node in start or any(one in reached for one in node.inputs)):
+            reached[node] = None
+    return [str(node.name) for node in reached if node.role is Role.STATEFUL]
+
+
+def _differs(sink: Sink, past: Forerunner, shape: Shape, fresh: Collection[str], other: Mapping[str, str]) -> bool:
+    """Return whether the rows of a sink are not those of its forerunner."""
+    if past.entry.retired or sink.name in other or not shape.reads_like(past.entry.shape):
+        return True
+    if past.place not in ("", place_of(sink.connect())) and not _only_adds(sink):
+        return True
+    return any(str(node.name) in fresh for node in order([sink]))
+
+
+def _only_adds(sink: Sink) -> bool:
+    """Return whether a sink cannot take back a row. Changes as rows are taken back by another row."""
+    return sink.mode == "append" and not shows_changes(sink)
+
+
+def shows_changes(sink: Sink) -> bool:
+    """Return whether a sink gets each change as a row with the word for it."""
+    return sink.mode == "append" and CHANGE in sink.columns and isinstance(sink.input, Changes | Upserts)
+
+
+def _obstacle(job: SparkJob, end: Node) -> str | None:
+    """Return why the rows of a node cannot be computed again from the beginning, or None."""
+    times = clocks(job.plan)
+    for node in order([end]):
+        name = job.shown(str(node.name))
+        if isinstance(node, Source) and not node.connect().traits.replayable:
+            return f"{name} cannot be read again: {node.connect().traits.why}"
+        if isinstance(node, Lookup) and not node.repeatable:
+            return f"{name} cannot be asked again for its earlier answers"
+        if node.name in job.schemas.timed or (str(node.name) in times and times[str(node.name)].name == PROCESSING):
+            return f"{name} goes by processing time"
+    return None
+
+
+def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) -> HeadraceError | None:
+    """Return why a sink cannot get the difference between two versions, or None."""
+    name, connected = str(sink.name), sink.connect()
+    if not filled and _only_adds(sink):
+        if choice is None:
+            hint = f'to keep its earlier rows and write those of this version from now on: on_change={{"{name}": "{FROM_NOW}"}}'
+            return HeadraceError("SINK_ONLY_ADDS", f"{name} gets other rows than before, and can only add rows", hint=hint, site=sink.site)
+        return _refused(sink, f"{name} can only add rows, so none can be retracted")
+    why = _obstacle(job, sink)
+    if why is None and not filled and type(connected).contents is ports.Sink.contents:
+        why = f"a {sink.connector} sink cannot return its rows"
+    if why is None and any(_is_unordered(field.type) for field in job.schemas.of[name].fields):
+        why = "rows with maps or variants cannot be compared"
+    return None if why is None else _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
+
+
+def _is_unordered(type: object) -> bool:
+    if isinstance(type, Struct):
+        return any(_is_unordered(field.type) for field in type.fields)
+    return isinstance(type, Map) or (_is_unordered(type.element) if isinstance(type, Array) else str(type) == "variant")
+
+
+def _refused(sink: Sink, message: str) -> HeadraceError:
+    hint = "nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True"
+    if _only_adds(sink):
+        hint = f'on_change={{"{sink.name}": "{FROM_NOW}"}} writes the rows of this version from now on'
+    return HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)

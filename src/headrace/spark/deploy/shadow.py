@@ -1,0 +1,180 @@
+"""A shadow run: the parts of a new version that have no usable state, over exactly the rows that the job has read so far.
+
+It has a checkpoint of its own, in which its first epoch is logged with the offsets of the job's last one. Spark repeats a logged epoch, so
+that one reads each source from the beginning to the same position. A second epoch brings event time to the watermark that the job has
+handled. No sink outside gets a row.
+"""
+
+from __future__ import annotations
+
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headrace.durable import atomic, private
+from headrace.durable.links import link
+from headrace.durable.sums import text_of
+from headrace.errors import HeadraceError
+from headrace.ops import Sink
+from headrace.plan import order
+from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.checkpoint.history import logged
+from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
+from headrace.spark.checkpoint.record import Totals
+from headrace.spark.compile.identity import Identity, Numbers, QueryIdentity, entered, repaired_scan
+from headrace.spark.compile.job import SparkJob, limited
+from headrace.spark.compile.relocation import Relocation
+from headrace.spark.deploy.capture import Capture
+from headrace.spark.deploy.rebuild import Rebuild
+from headrace.spark.deploy.stores import Origin
+from headrace.spark.run.failures import failure
+from headrace.spark.run.query import RunningQuery
+from headrace.spark.run.start import begin
+
+_PAUSE_MS = 100
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """The outcome: the stored queries that have the state of the rebuilt operators, the rows of each sink, and the rows read by source."""
+
+    origins: tuple[Origin, ...]
+    rows: Mapping[str, Capture]
+    read: Mapping[str, int]
+
+
+class ShadowRun:
+    """A shadow run in the folder `place`, for the checkpoint in `real`. `origins`: the stored queries by name."""
+
+    def __init__(
+        self,
+        job: SparkJob,
+        relocation: Relocation,
+        rebuild: Rebuild,
+        origins: Mapping[str, Origin],
+        real: Path,
+        place: Path,
+        partitions: int,
+    ) -> None:
+        self._relocation, self._rebuild, self._origins = relocation, rebuild, origins
+        self._real, self._folder, self._partitions = real, place, partitions
+        needed = [sink for sink in _sinks(job) if str(sink.name) in rebuild.corrected or _has(sink, rebuild.operators)]
+        self._captures = {str(sink.name): Capture(sink.connect(), place / "rows" / f"{n}") for n, sink in enumerate(needed)}
+        self._job = limited(job, (replace(sink, live=self._captures[str(sink.name)]) for sink in needed))
+        self._of = {str(sink.name): relocation.queries[query.name].origins for query in job.queries for sink in query.sinks}
+        self._identity = self._identified()
+
+    def run(self, before: Mapping[str, Totals]) -> Shadow:
+        """Run it. `before`: the counts of the stored queries. Raises HISTORY_GONE unless all that they have read is read again."""
+        private.folder(self._folder)
+        repaired = self._real / "repaired"
+        if repaired.is_dir():
+            (self._folder / "repaired").symlink_to(repaired)
+        for query in self._identity.queries:
+            self._log(query)
+        stored = Stored(
+            uuid.uuid4().hex, self._job.plan.job, self._job.plan.to_json(), self._job.settings, self._partitions, self._identity
+        )
+        atomic.replace(self._folder / "job.json", text_of(stored.to_json(), indent=1))
+        try:
+            totals = self._epoch(0)
+            if any(self._later(query) for query in self._identity.queries):
+                totals = self._epoch(1)
+        except HeadraceError as error:
+            raise HeadraceError(
+                "HISTORY_GONE", f"the rows read so far cannot be read again: {error.message}", hint=error.hint, site=error.site
+            ) from None
+        read = {name: one.of_source(name, "read") for one in totals for name in {key[0] for key in one.counts if key[3] == "read"}}
+        for name, rows in read.items():
+            known = max((one.of_source(name, "read") for one in before.values()), default=0)
+            if rows != known:
+                raise _gone(name, rows, known)
+        return Shadow(tuple(map(self._origin, self._identity.queries)), self._captures, read)
+
+    def _identified(self) -> Identity:
+        """Return the identity of the shadow, in which operators and sinks have the numbers of the new version."""
+        numbers = Numbers(self._relocation.identity.next)
+        known = {
+            name: entry.op
+            for one in self._relocation.queries.values()
+            for name, entry in one.identity.live().items()
+            if not name.startswith("#")
+        }
+        queries = []
+        for query in self._job.shapes:
+            entries = (entered(shape, numbers) for shape in query.shapes)
+            same = tuple(replace(entry, op=known.get(entry.shape.name, entry.op)) for entry in entries)
+            queries.append(QueryIdentity(query.name, query.sources, query.levels, query.clock, same))
+        return Identity(tuple(queries), numbers.next)
+
+    def _stored(self, query: QueryIdentity) -> list[Origin]:
+        """Return the stored queries from which a query of the shadow comes."""
+        sink = next(str(sink.name) for one in self._job.queries if one.name == query.name for sink in one.sinks)
+        return [self._origins[name] for name in self._of[sink] if name in self._origins]
+
+    def _log(self, query: QueryIdentity) -> None:
+        """Log the first epoch of a query: up to the position of the job, with the logs of what it has read."""
+        folder, origins = self._query(query), self._stored(query)
+        scans = {offset_name(scan) for source in query.sources for scan in (source, repaired_scan(source))}
+        offsets = joined([Offsets.read(origin.folder, origin.epoch).limited(scans) for origin in origins])
+        (folder / "offsets").mkdir(parents=True)
+        atomic.replace(folder / "offsets" / "0", offsets.with_epoch(watermark=0, partitions=self._partitions).text)
+        for scan in scans:
+            log = next((path for origin in origins if (path := origin.folder / "sources" / scan).is_dir()), None)
+            if log is not None:
+                shutil.copytree(log, folder / "sources" / scan, copy_function=link)
+        atomic.replace(folder / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+
+    def _later(self, query: QueryIdentity) -> bool:
+        """Log the second epoch of a query, which reads nothing and brings time to the watermark of the job, if it has one."""
+        watermark = max((origin.handled for origin in self._stored(query)), default=0)
+        if query.clock != "event" or watermark <= 0:
+            return False
+        first = Offsets.read(self._query(query), 0)
+        atomic.replace(self._query(query) / "offsets" / "1", first.with_epoch(watermark=watermark, partitions=self._partitions).text)
+        return True
+
+    def _epoch(self, epoch: int) -> list[Totals]:
+        """Repeat the logged epoch of each query."""
+        begun = begin(self._job, self._folder, held=True)
+        try:
+            for query in begun.queries:
+                while logged(self._query(query.identity), "commits") < min(epoch, logged(self._query(query.identity), "offsets")):
+                    if query.handle.awaitTermination(_PAUSE_MS):
+                        raise _failed(query, self._folder)
+                query.handle.stop()
+            return [query.totals for query in begun.queries]
+        finally:
+            for query in begun.queries:
+                query.handle.stop()
+            begun.close()
+
+    def _origin(self, query: QueryIdentity) -> Origin:
+        folder = self._query(query)
+        rebuilt = tuple(entry for entry in query.entries if entry.shape.name in self._rebuild.operators)
+        return Origin(replace(query, entries=rebuilt), folder, logged(folder, "commits"), self._partitions)
+
+    def _query(self, query: QueryIdentity) -> Path:
+        return self._folder / "queries" / query.name
+
+
+def _sinks(job: SparkJob) -> Iterable[Sink]:
+    return (sink for query in job.queries for sink in query.sinks)
+
+
+def _has(sink: Sink, operators: Iterable[str]) -> bool:
+    return any(str(node.name) in set(operators) for node in order([sink]))
+
+
+def _failed(query: RunningQuery, folder: Path) -> HeadraceError:
+    return failure(query.handle.exception(), folder / "errors.log", query.committer.failed, query.committer.failed_sink)
+
+
+def _gone(source: str, rows: int, known: int) -> HeadraceError:
+    return HeadraceError(
+        "HISTORY_GONE",
+        f"{source} has {rows:,} of the {known:,} rows that the job has read so far",
+        hint="a rebuild needs all of them: bring them back, or keep the definitions that the earlier version has",
+    )
