@@ -223,7 +223,8 @@ class _Deploy:
             with calls("deploy", DEPLOY_CALL):
                 atomic.replace(place / "job.json", text_of(self._stored().to_json(), indent=1))
                 switch.commit(self.checkpoint.folder, self._gone())
-            return counts
+            sizes = {name: {"inserted": one.inserted, "retracted": one.retracted} for name, one in corrections.items()}
+            return {**counts, **sizes}
         except OSError as problem:
             reason = problem.strerror or str(problem)
             no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in reason
@@ -252,7 +253,7 @@ class _Deploy:
                     correction = correct(
                         sink, self.job.schemas.of[of], shadow.rows[of], to, filled=of in rebuild.filled, files=self.partitions
                     )
-                if correction:
+                if correction is not None:
                     corrections[of] = correction
         return shadow, corrections
 

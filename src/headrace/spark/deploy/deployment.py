@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KEPT, EVOLVED, MOVED, NEW, DROPPED, REFUSED = "kept", "evolved", "moved", "new", "dropped", "refused"
+KEPT, EVOLVED, MOVED, REBUILT, CORRECTED = "kept", "evolved", "moved", "rebuilt", "corrected"
+NEW, DROPPED, REFUSED = "new", "dropped", "refused"
 
 
 @dataclass(frozen=True)
@@ -14,11 +15,15 @@ class Verdict:
     """What becomes of a part of a job in another version.
 
     * `part`: `operator`, `source` or `sink`; `name`: its name.
-    * `verdict`: `kept`; `evolved`: its state is converted; `moved`: its state, unchanged, gets another place; `new`; `dropped`; `refused`:
-      this version cannot use its state.
+    * `verdict`: `kept`; `evolved`: its state is converted; `moved`: its state, unchanged, gets another place; `rebuilt`: its state is of no
+      use, and is made anew from the rows that the job has read; `corrected`: the sink gets the difference between its rows and those of
+      this version; `new`: also made from these rows, unless the reasons say otherwise; `dropped`; `refused`: this version cannot use its
+      state.
     * `reasons`: what has changed, in words.
     * `keys`, `bytes`: the keys of an operator whose state a deploy has written, and its size; else 0.
     * `entries`, `held`: the entries of cells and the held rows that it has converted.
+    * `read`: the rows that are read again for an operator.
+    * `inserted`, `retracted`: the rows with which a deploy has corrected a sink.
 
     Examples:
         >>> import headrace as hr
@@ -39,16 +44,20 @@ class Verdict:
     entries: int = 0
     held: int = 0
     bytes: int = 0
+    read: int = 0
+    inserted: int = 0
+    retracted: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Returns the verdict as data that `json.dumps` takes."""
         return {**vars(self), "reasons": list(self.reasons)}
 
     def __str__(self) -> str:
-        counted = {"key": self.keys, "entry": self.entries, "held row": self.held}
+        read = {"row read again": self.read, "row inserted": self.inserted, "row retracted": self.retracted}
+        counted = {"key": self.keys, "entry": self.entries, "held row": self.held, **read}
         amount = ", ".join(_amount(n, one) for one, n in counted.items() if n)
         why = "; ".join((*self.reasons, *([amount] if amount else [])))
-        return f"{self.verdict:8}{self.part:9}{self.name}{': ' + why if why else ''}"
+        return f"{self.verdict:10}{self.part:9}{self.name}{': ' + why if why else ''}"
 
 
 @dataclass(frozen=True)
@@ -165,5 +174,6 @@ class Deployment:
 
 
 def _amount(n: int, one: str) -> str:
-    many = {"entry": "entries"}.get(one, f"{one}s")
-    return f"{n:,} {one if n == 1 else many}"
+    first, _, rest = one.partition(" ") if not one.startswith("held") else (one, "", "")
+    many = "entries" if first == "entry" else f"{first}s"
+    return f"{n:,} {one if n == 1 else f'{many} {rest}'.rstrip()}"

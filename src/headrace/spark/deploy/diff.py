@@ -10,7 +10,6 @@ from typing import Any
 
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
-from headrace.ops.operator import operator
 from headrace.plan import DisplayNames, Plan
 from headrace.spark.checkpoint.compare import refuse_other_settings, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Stored
@@ -24,7 +23,7 @@ from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocation, relocate
 from headrace.spark.deploy.compose import divided
 from headrace.spark.deploy.deployment import Diff
-from headrace.spark.deploy.rebuild import Rebuild, late_behind, rebuild_of
+from headrace.spark.deploy.rebuild import Rebuild, mismatched, otherwise_fed, rebuild_of
 from headrace.spark.deploy.stores import Counts
 from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrites_of, verdicts
 
@@ -63,15 +62,15 @@ class Comparison:
         self.rebuild = self._rebuild(lambda sink: None)
 
     def _relocated(self) -> Relocation:
-        """Return where each operator is from now on. Some have state that does not match that of operators to be rebuilt."""
+        """Return where each operator is from now on. Some have state that does not match their rows from now on: they begin anew."""
         shards = self.old.stored.partitions if self.partitions != self.old.stored.partitions else 0
-        anew = frozenset(name for name in reread(self.job.plan, self.old.stored.plan) if operator(self.job.plan.nodes[name]).by_content)
+        anew = frozenset(otherwise_fed(self.job, self.old.stored.plan))
         while True:
             relocation = relocate(self.old.stored.identity, self.job.shapes, shards, anew)
-            late = late_behind(self.job, relocation, self.old.totals)
-            if late <= anew:
+            more = mismatched(self.job, relocation, self.old.totals)
+            if more <= anew:
                 return relocation
-            anew |= late
+            anew |= more
 
     def _rebuild(self, mark: Callable[[str], Mark | None]) -> Rebuild:
         known = forerunners(replace(self.old.stored, identity=self.relocation.before), self._totals())
@@ -99,7 +98,7 @@ class Comparison:
         self, old: str, new: str, notices: Sequence[str] = (), refusals: Sequence[HeadraceError] = (), counts: Counts | None = None
     ) -> Diff:
         """Return the report. `counts`: the size of the state that was written."""
-        judged = verdicts(self.old.stored, self.job.plan, self.relocation, self.rewrites, self.partitions)
+        judged = verdicts(self.old.stored, self.old.totals, self.job.plan, self.relocation, self.rewrites, self.rebuild, self.partitions)
         shown = self.job.shown
         plans = [shown, DisplayNames.of(Plan.from_json(self.old.stored.plan))]
         return Diff(

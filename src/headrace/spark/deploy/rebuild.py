@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from headrace import ports
 from headrace.analysis.clocks import clocks
@@ -13,14 +14,18 @@ from headrace.errors import HeadraceError
 from headrace.ops import Lookup, Sink, Source
 from headrace.ops.changes import CHANGE, Changes
 from headrace.ops.facts.carried import PROCESSING
+from headrace.ops.ledger import Ledger
+from headrace.ops.operator import operator
 from headrace.ops.upserts import Upserts
-from headrace.plan import Node, Role, order
+from headrace.plan import Node, Plan, Role, order
 from headrace.schema import Array, Map, Struct
 from headrace.spark.checkpoint.forerunner import Forerunner, forerunner_of, moved_along
+from headrace.spark.checkpoint.readings import reread
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.job import SparkJob
+from headrace.spark.compile.origin import ways
 from headrace.spark.compile.relocation import Relocation
-from headrace.spark.compile.shapes import PROGRAM, Shape
+from headrace.spark.compile.shapes import Shape
 
 RETRACT, FROM_NOW = "retract", "from now"
 CHOICES = (RETRACT, FROM_NOW)
@@ -45,24 +50,38 @@ class Rebuild:
         return frozenset(name for name, how in self.sinks.items() if how == RETRACT)
 
 
-def late_behind(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> frozenset[str]:
-    """Return operators of queries that keep state, have dropped late rows, and feed one that does not: in a rebuild no row is late, so the
-    operator that they feed would not match them. They are rebuilt, too, with all that they feed.
+def otherwise_fed(job: SparkJob, before: Mapping[str, Any]) -> set[str]:
+    """Return the operators of queries that get other rows than under their name before, in the stored plan `before`: the optimiser may
+    filter their input for one sink and not for another, and a source may be read in another way.
     """
-    fresh = _fresh(relocation, totals)
+    stored = Plan.from_json(before)
+    was, now = ways(stored, stored), ways(job.plan, job.plan)
+    other = {name for name, way in now.items() if was.get(name, way) != way} | reread(job.plan, before).keys()
+    return {name for name in other if _is_of_query(job.plan.nodes[name])}
+
+
+def mismatched(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> frozenset[str]:
+    """Return operators of queries whose state does not match that of operators without usable state, which are rebuilt: those that they
+    feed; and those that feed them and may send other rows in a rebuild, in which no row is late, and all rows are of one epoch.
+    """
+    fresh = {job.plan.nodes[name] for name in _fresh(relocation, totals)}
     numbers = {name: entry.op for one in relocation.queries.values() for name, entry in one.identity.live().items()}
-    programs = _programs(relocation)
-    late: set[Node] = set()
+    late = {name for name, number in numbers.items() if any(one.of_operators({number}, "late") for one in totals.values())}
+    other = {node for node in map(operator, order(fresh)) if _is_of_query(node) and (node.caveat or node.name in late)}
+    reached: set[Node] = set()
     for node in job.plan.nodes.values():
-        if node.name in fresh:
-            late |= {
-                one
-                for one in order([node])
-                if one.role is Role.STATEFUL
-                and str(one.name) not in fresh | programs
-                and any(total.of_operators({numbers[str(one.name)]}, "late") for total in totals.values())
-            }
-    return frozenset(_behind(job, late, programs))
+        if node in fresh | other or (not _is_program(node) and any(one in reached for one in node.inputs)):
+            reached.add(node)
+    return frozenset(str(node.name) for node in reached if _is_of_query(node))
+
+
+def _is_program(node: Node) -> bool:
+    return node.role is Role.STATEFUL and not node.by_content and not isinstance(node, Ledger)
+
+
+def _is_of_query(node: Node) -> bool:
+    """Return whether an operator is a function of its rows, whatever their order: those of queries are, and ledgers."""
+    return node.role is Role.STATEFUL and not _is_program(node)
 
 
 def rebuild_of(
@@ -122,20 +141,6 @@ def _fresh(relocation: Relocation, totals: Mapping[str, Totals]) -> set[str]:
         for name, entry in one.identity.live().items()
         if entry.shape.keeps and entry.op >= relocation.first_new
     }
-
-
-def _programs(relocation: Relocation) -> set[str]:
-    entries = (entry for one in relocation.queries.values() for entry in one.identity.entries)
-    return {entry.shape.name for entry in entries if entry.shape.kind == PROGRAM}
-
-
-def _behind(job: SparkJob, start: Collection[Node], programs: Collection[str]) -> list[str]:
-    """Return operators and those that they feed, up to programs, which take rows as they come."""
-    reached: dict[Node, None] = {}
-    for name, node in job.plan.nodes.items():
-        if name not in programs and (node in start or any(one in reached for one in node.inputs)):
-            reached[node] = None
-    return [str(node.name) for node in reached if node.role is Role.STATEFUL]
 
 
 def _differs(sink: Sink, past: Forerunner, shape: Shape, fresh: Collection[str], other: Mapping[str, str]) -> bool:

@@ -8,13 +8,16 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.plan import DisplayNames, Plan
+from headrace.ops import sources_of
+from headrace.plan import DisplayNames, Plan, order
 from headrace.plan.codec import without_sites
 from headrace.spark.checkpoint.folder import Stored
+from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import CLOCKS, DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import SINK
-from headrace.spark.deploy.deployment import DROPPED, EVOLVED, KEPT, MOVED, NEW, REFUSED, Verdict
+from headrace.spark.deploy.deployment import CORRECTED, DROPPED, EVOLVED, KEPT, MOVED, NEW, REBUILT, REFUSED, Verdict
+from headrace.spark.deploy.rebuild import FROM_NOW, Rebuild
 from headrace.spark.deploy.rewrite import Rewrite, rewrites
 from headrace.spark.deploy.stores import Counts
 
@@ -34,8 +37,16 @@ def rewrites_of(relocation: Relocation) -> Rewrites:
     return {query.name: rewrites(before, relocation.identity, query) for query in before.queries}
 
 
-def verdicts(stored: Stored, plan: Plan, relocation: Relocation, rewrites: Rewrites, partitions: int) -> tuple[Verdict, ...]:
-    """Return the verdicts on sources, operators and sinks of a plan."""
+def verdicts(
+    stored: Stored,
+    totals: Mapping[str, Totals],
+    plan: Plan,
+    relocation: Relocation,
+    rewrites: Rewrites,
+    rebuild: Rebuild,
+    partitions: int,
+) -> tuple[Verdict, ...]:
+    """Return the verdicts on sources, operators and sinks of a plan. `totals`: the counts of the stored queries."""
     identity, before = stored.identity, stored.partitions
     nodes = [{node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (stored.plan, plan.to_json())]
     was = {source for query in identity.queries for source in query.sources if source in nodes[0]}
@@ -48,18 +59,47 @@ def verdicts(stored: Stored, plan: Plan, relocation: Relocation, rewrites: Rewri
         changes = {rewrite.op: rewrite for rewrite in rewrites.get(one.identity.name, ())}
         for name, entry in one.identity.live().items():
             if entry.shape.keeps:
-                error = relocation.errors.get(name)
-                refused = None if error is None else Verdict("operator", name, REFUSED, _objections(name, error, *nodes))
-                operators.append(refused or _operator(entry, one, identity, changes.get(entry.op), before, partitions))
+                fresh = _fresh(name, totals, plan, relocation, rebuild, nodes)
+                operators.append(fresh or _operator(entry, one, identity, changes.get(entry.op), before, partitions))
             elif entry.shape.kind == SINK and name != DEAD_LETTERS:
-                sinks.append(_sink(entry, one, identity))
+                sinks.append(_changed(_sink(entry, one, identity), rebuild))
     known = [entry for query in identity.queries for entry in query.live().values()]
     here = {entry.op for one in relocation.queries.values() for entry in one.identity.live().values()}
     # a query that was left out before is known, but not a part of the stored version
-    gone = [entry for entry in known if entry.op not in here and entry.shape.name in nodes[0].keys() - relocation.errors.keys()]
+    gone = [
+        entry
+        for entry in known
+        if entry.op not in here and entry.shape.name in nodes[0].keys() - relocation.errors.keys() - rebuild.operators
+    ]
     operators += [Verdict("operator", entry.shape.name, DROPPED) for entry in gone if entry.shape.keeps]
     sinks += [Verdict("sink", entry.shape.name, DROPPED) for entry in gone if entry.shape.kind == SINK and entry.shape.name != DEAD_LETTERS]
     return (*sources, *operators, *sinks)
+
+
+def _fresh(
+    name: str, totals: Mapping[str, Totals], plan: Plan, relocation: Relocation, rebuild: Rebuild, nodes: Sequence[Nodes]
+) -> Verdict | None:
+    """Return the verdict on an operator that keeps no state; None for others."""
+    error = relocation.errors.get(name)
+    objections = () if error is None else _objections(name, error, *nodes)
+    if name in rebuild.operators:
+        sources = sources_of(order([plan.nodes[name]]))
+        read = sum(max((one.of_source(str(source.name), "read") for one in totals.values()), default=0) for source in sources)
+        known = name in nodes[0]
+        return Verdict("operator", name, REBUILT if known else NEW, objections, read=read)
+    if error is not None:
+        return Verdict("operator", name, REFUSED, objections)
+    if name in rebuild.empty:
+        return Verdict("operator", name, NEW, (f"it begins empty: {rebuild.empty[name]}",))
+    return None
+
+
+def _changed(verdict: Verdict, rebuild: Rebuild) -> Verdict:
+    """Return the verdict on a sink, which may get rows that are computed differently."""
+    how = rebuild.sinks.get(verdict.name)
+    if how == FROM_NOW:
+        return replace(verdict, reasons=(*verdict.reasons, "it gets rows of this version from now on"))
+    return verdict if how is None or verdict.verdict == NEW else replace(verdict, verdict=CORRECTED)
 
 
 def _objections(name: str, error: HeadraceError, before: Nodes, now: Nodes) -> tuple[str, ...]:
@@ -76,8 +116,8 @@ def _short(value: Any) -> str:
 
 
 def counted(all: Sequence[Verdict], counts: Counts) -> tuple[Verdict, ...]:
-    """Return verdicts with the sizes of the state that was written."""
-    return tuple(replace(one, **counts.get(one.name, {})) if one.part == "operator" else one for one in all)  # type: ignore[arg-type]  # numbers
+    """Return verdicts with the sizes of the state that was written, and the rows with which sinks were corrected."""
+    return tuple(replace(one, **counts.get(one.name, {})) if one.part != "source" else one for one in all)  # type: ignore[arg-type]  # numbers
 
 
 def displayed(all: Sequence[Verdict], plans: Sequence[DisplayNames]) -> tuple[Verdict, ...]:
