@@ -57,7 +57,7 @@ class Copy:
 
     def _rows(self, sink: ports.Sink, schema: Struct) -> Iterable[Sequence[Any]]:
         reader = self.readers.get(sink.connector)
-        return sink.contents(session(), schema) if reader is None else reader(sink, schema)
+        return ports.rows_in(sink, session(), schema) if reader is None else reader(sink, schema)
 
 
 def copy(

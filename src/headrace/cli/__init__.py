@@ -23,6 +23,7 @@ from headrace.cli import (
     prepare,
     rescale,
     rewind,
+    rollback,
     run,
     savepoint,
     schema,
@@ -37,7 +38,7 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rewind, status, stop),
+    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rollback, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )
 

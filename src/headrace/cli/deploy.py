@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from headrace.cli import load
+from headrace.cli import changes, load
 from headrace.cli.options import as_options
 
 EPILOG = """\
-A deploy accepts changes that a start refuses: operators at other levels; merged or split streaming queries; sources added or removed;
-another number of partitions; renamed or wider keys; wider entries of cells. Stop the job first. The checkpoint changes completely or not
-at all. The exit code of a dry run is 1 if the version is refused.
+A deploy accepts changes that a start refuses: other definitions of operators and views; operators at other levels; merged or split
+streaming queries; sources added or removed; another number of partitions; renamed or wider keys; wider entries of cells. What has no
+usable state is rebuilt from the rows read so far, and sinks get the difference with the next run. Stop the job first. The checkpoint
+changes completely or not at all. The exit code of a dry run is 1 if the version is refused.
 """
 
 
@@ -25,12 +26,15 @@ def add(commands: Any) -> None:
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint (default: .headrace/NAME)")
     parser.add_argument("--partitions", metavar="N", help="the tasks of each level from now on (default: the setting, else as before)")
+    changes.argument(parser)
     parser.add_argument("--dry-run", action="store_true", help="only report the verdict on each part")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     job = load.job(options)
-    deployment = job.deploy(checkpoint=options.checkpoint, partitions=options.partitions, dry_run=options.dry_run)
+    deployment = job.deploy(
+        checkpoint=options.checkpoint, partitions=options.partitions, on_change=changes.choices(options), dry_run=options.dry_run
+    )
     print(as_options(str(deployment)))
     return 1 if deployment.diff.refusals else 0

@@ -8,7 +8,7 @@ from headrace.ports.option import Options
 from headrace.ports.ownership import Held, Holder, Ownership
 from headrace.ports.registry import VERSION, connectors, lookup_class, packages, sink_class, source_class
 from headrace.ports.secrets import Secret
-from headrace.ports.sink import REFUSED, Rewind, Sink, SinkContext, SinkTraits, Staged, cannot_rewind
+from headrace.ports.sink import REFUSED, Rewind, Sink, SinkContext, SinkTraits, Staged, cannot_rewind, frame_in, rows_in
 from headrace.ports.source import MALFORMED, Lines, Source, SourceContext, SourceTraits
 
 __all__ = [
@@ -38,8 +38,10 @@ __all__ = [
     "Staged",
     "cannot_rewind",
     "connectors",
+    "frame_in",
     "lookup_class",
     "packages",
+    "rows_in",
     "sink_class",
     "source_class",
 ]

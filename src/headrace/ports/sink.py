@@ -15,7 +15,7 @@ from headrace.ports.elsewhere import Elsewhere
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 REFUSED = ("dead_letter", "fail")
@@ -247,8 +247,10 @@ class Sink(ABC):
         """The same sink, writing to a temporary place; None if it cannot. One that can implements `contents`."""
         return None
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
-        """The current rows, in any order, as readers see them that ignore this sink's epochs. The sink need not be open."""
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame | Iterable[Sequence[Any]]:
+        """The current rows, in any order, as readers see them that ignore this sink's epochs: those of a DataFrame, or rows of Python values
+        if Spark cannot read the place. The sink need not be open. A deploy compares them with the rows of a new version.
+        """
         raise NotImplementedError(f"a {self.connector} sink cannot return its rows")
 
     def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway
@@ -257,6 +259,18 @@ class Sink(ABC):
     def describe(self) -> str:
         """A short description for explain."""
         return self.connector
+
+
+def rows_in(sink: Sink, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    """The contents of a sink as rows of Python values."""
+    contents = sink.contents(session, schema)
+    return contents if isinstance(contents, Iterable) else contents.collect()
+
+
+def frame_in(sink: Sink, session: SparkSession, schema: Struct) -> DataFrame:
+    """The contents of a sink as a DataFrame with the columns of a schema."""
+    contents = sink.contents(session, schema)
+    return session.createDataFrame(list(contents), schema.ddl) if isinstance(contents, Iterable) else contents
 
 
 def cannot_rewind(sink: str, why: str) -> HeadraceError:

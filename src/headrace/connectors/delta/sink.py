@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,10 +20,11 @@ from headrace.connectors.lake.stores import Options
 from headrace.ports import option, paths
 from headrace.ports.options import wrong
 from headrace.schema import Struct, Type
+from headrace.syntax import quote
 
 if TYPE_CHECKING:
     from deltalake.transaction import AddAction, RemoveAction
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _VERB = "write.delta"
 _HOUR = 3_600_000
@@ -145,9 +146,11 @@ class Sink(ports.Options, TableSink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return self.from_options({**self.options(), "path": str(place.folder), "storage_options": {}})
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
-        rows = self.place.table().to_pyarrow_table().select(list(schema.names)) if self.place.exists() else None
-        return [] if rows is None else (tuple(row.values()) for row in rows.to_pylist())
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
+        if not self.place.exists():
+            return session.createDataFrame([], schema.ddl)
+        rows = session.createDataFrame(self.place.table().to_pyarrow_table().select(list(schema.names)))
+        return rows.selectExpr(*(f"CAST({quote(field.name)} AS {field.type.text}) AS {quote(field.name)}" for field in schema.fields))
 
     def _open_epochs(self, context: ports.SinkContext) -> Epochs:
         return Epochs(self.place, context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,7 +25,7 @@ from headrace.ports.options import wrong
 from headrace.schema import Array, Map, Struct
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _OF_WRITING = ("compression", "maxrecordsperfile", "ignorenullfields")
 """Options that readers do not depend on."""
@@ -241,13 +241,13 @@ class Sink(ports.Options, ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return Sink(str(place.folder), format=self.format, partition_by=self.partition_by, options=self.writer_options)
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
         files = RemoteManifest(session, self.path).files() if self._remote else list(map(paths.escaped, committed_files(self.folder)))
         if not files:
-            return []
+            return session.createDataFrame([], schema.ddl)
         reader = session.read.format(for_spark(self.format)).schema(schema.ddl).options(**self.writer_options)
         read = reader.option("basePath", self.path if self._remote else paths.literal(self.folder)).load(files)
-        return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names)).collect()
+        return read.select(*(f"`{name.replace('`', '``')}`" for name in schema.names))
 
 
 def _owner(context: ports.SinkContext) -> Owner:

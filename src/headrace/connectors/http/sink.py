@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
@@ -19,7 +19,7 @@ from headrace.ports.secrets import HEADER
 from headrace.schema import Struct, plain
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 PACKAGES = (ports.Packages(modules=("urllib3",), extra="http", name="http"),)
 
@@ -163,7 +163,7 @@ class Sink(ports.Options, ports.Sink):
         sink._changes = place.mode == "changes"
         return sink
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
         import urllib3
 
         answer = urllib3.request("GET", self.url, timeout=self.timeout_ms / 1000)
@@ -178,7 +178,7 @@ class Sink(ports.Options, ports.Sink):
             counts[json.dumps(row)] += -1 if gone else 1
         ddl = schema.text.replace("'", "\\'")
         rows = session.createDataFrame([(text,) for text in counts.elements()], "value string")
-        return rows.selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
+        return rows.selectExpr(f"inline(array(from_json(value, '{ddl}')))")
 
     def _texts(self, staged: ports.Staged, context: ports.SinkContext) -> list[str]:
         """The rows as JSON, in an order that is the same for each try of the epoch, so that a key always has the same batch."""

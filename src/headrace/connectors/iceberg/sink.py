@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
@@ -19,7 +19,7 @@ from headrace.schema import Array, Map, Struct, Type
 
 if TYPE_CHECKING:
     from pyiceberg.table import Transaction
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Sink(ports.Options, TableSink):
@@ -106,13 +106,13 @@ class Sink(ports.Options, TableSink):
         catalog = {"type": "sql", "uri": f"sqlite:///{place.folder}.db", "warehouse": str(place.folder)}
         return self.from_options({**self.options(), "catalog": catalog})
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
         if not self.place.catalog().table_exists(self.place.name):
-            return []
+            return session.createDataFrame([], schema.ddl)
         # With Spark, since pyiceberg reads a null array of structs as an empty one.
         files = [escaped(hadoop(task.file.file_path).removeprefix("file://")) for task in self.place.table().scan().plan_files()]
         names = [f"`{name.replace('`', '``')}`" for name in schema.names]
-        return session.read.schema(schema.ddl).parquet(*files).select(*names).collect() if files else []
+        return session.read.schema(schema.ddl).parquet(*files).select(*names) if files else session.createDataFrame([], schema.ddl)
 
     def _open_epochs(self, context: ports.SinkContext) -> Epochs:
         return Epochs(self.place, context)

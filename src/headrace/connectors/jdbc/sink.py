@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,7 +29,7 @@ from headrace.ports.secrets import Secret
 from headrace.schema import Struct, milliseconds
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _OF_TABLE = 1
 """The part of an epoch's dead letters for rows that the table refuses."""
@@ -267,10 +267,10 @@ class Sink(ports.Options, ports.Sink):
         place.folder.mkdir(parents=True, exist_ok=True)
         return Sink(f"sqlite:{place.folder / 'elsewhere.db'}", place.name, key=self.key)
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
         attach(session, [NEEDS])
         place = self.dialect.quote(*self.place)
-        return frame(session, self.dialect, self.address.jdbc, self._properties(), place, schema).collect()
+        return frame(session, self.dialect, self.address.jdbc, self._properties(), place, schema)
 
     def discard(self) -> None:
         if self.address.removed:

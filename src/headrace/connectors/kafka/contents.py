@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.connectors.kafka.cluster import Cluster
 from headrace.connectors.kafka.look import Topics, look
@@ -13,13 +13,13 @@ from headrace.jvm.packages import attach
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # The time to wait for an unfinished transaction, in seconds.
 _PATIENCE = 10.0
 
 
-def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct, *, parsed: bool, newest: bool) -> list[tuple[Any, ...]]:
+def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct, *, parsed: bool, newest: bool) -> DataFrame:
     """The values of a topic: with `parsed` the columns of each as JSON, else its bytes; with `newest` those of the newest record of each
     key, without deleted keys.
     """
@@ -37,7 +37,7 @@ def records(session: SparkSession, cluster: Cluster, topic: str, schema: Struct,
     frame = frame.where("value IS NOT NULL")
     if parsed:
         frame = frame.select(f.from_json(f.col("value").cast("string"), schema.ddl).alias("row")).select("row.*")
-    return [tuple(row) for row in frame.collect()]
+    return frame
 
 
 def _wait_for_commits(cluster: Cluster, topic: str) -> None:

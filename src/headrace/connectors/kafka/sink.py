@@ -6,7 +6,7 @@ import json
 import math
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -26,7 +26,7 @@ from headrace.jvm.session import jvm, session
 from headrace.schema import Struct
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # Few large requests: the records of an epoch become visible together, so latency of single records does not matter.
 _PRODUCER = {
@@ -212,7 +212,7 @@ class Sink(SinkOptions, ports.Sink):
         sink._replaces = place.mode == "upsert"
         return sink
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
         return records(session, self.cluster, self.topic, schema, parsed=self.layout.value == "json", newest=self._replaces)
 
     def discard(self) -> None:

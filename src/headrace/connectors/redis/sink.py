@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -24,7 +24,7 @@ from headrace.schema import Struct, milliseconds
 from headrace.schema.values import zone
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 T = TypeVar("T")
 
@@ -199,14 +199,14 @@ class Sink(ports.Options, ports.Sink):
         ca = self.ca if place.server.startswith("rediss:") else None
         return Sink(place.server, prefix=f"{place.name}:", key=self.key, user=self.user, password=self.password, ca=ca)
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
         server = self._connected()
         values, keys = [], self._keys(server)
         while some := list(itertools.islice(keys, _BATCH)):
             values += [(value.decode(),) for value in server.mget(some) if value is not None]
         server.close()
         ddl = schema.text.replace("'", "\\'")
-        return session.createDataFrame(values, "value string").selectExpr(f"inline(array(from_json(value, '{ddl}')))").collect()
+        return session.createDataFrame(values, "value string").selectExpr(f"inline(array(from_json(value, '{ddl}')))")
 
     def discard(self) -> None:
         self._server = self._connected()

@@ -45,13 +45,14 @@ def compose(
     changes: Iterable[ChangeText],
     log: Path,
     rebuilt: Sequence[Origin] = (),
+    counted: Mapping[Key, int] | None = None,
     corrected: Collection[str] = (),
 ) -> Counts:
     """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
 
     `controls`: the names of the query's control sources in Spark's logs, by source. `gone`: the stored queries that other queries continue.
-    `timed`: the operators that use event time. `rebuilt`: the stored queries of a shadow run. `corrected`: the sinks whose corrections are
-    in `place`; the first epoch of the query, which is logged here, delivers them.
+    `timed`: the operators that use event time. `rebuilt`: the stored queries of a shadow run; `counted`: its counts. `corrected`: the sinks
+    whose corrections are in `place`; the first epoch of the query, which is logged here, delivers them.
     """
     query = one.identity
     known = {source for origin in origins for source in origin.query.sources}
@@ -85,7 +86,9 @@ def compose(
         _log_correction(folder, epoch + 1, offsets, scans, controls, times)
     stored = {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}
     totals = divided(query, stored, gone, known - set(query.sources))
-    Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch))
+    ops = {entry.op for entry in query.entries}
+    counts_of = {**totals.counts, **{key: n for key, n in (counted or {}).items() if key[1] in ops}}
+    Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch, counts=counts_of))
     return counts
 
 

@@ -13,6 +13,7 @@ from headrace.jvm.session import session
 from headrace.ops import Sink
 from headrace.ops.changes import CHANGE
 from headrace.ops.upserts import Upserts
+from headrace.ports.sink import frame_in
 from headrace.ports.weights import WEIGHT
 from headrace.schema import Struct
 from headrace.spark.deploy.capture import Capture
@@ -41,7 +42,7 @@ def correct(sink: Sink, schema: Struct, rows: Capture, place: Path, *, filled: b
     names = [name for name in schema.names if not (shows_changes(sink) and name == CHANGE)]
     changes = _new(sink, schema, rows, names)
     if not filled:
-        held = spark.createDataFrame(list(sink.connect().contents(spark, schema)), schema.ddl)
+        held = frame_in(sink.connect(), spark, schema)
         changes = changes.unionAll(_weighed(sink, held, names).select(*_columns(names), (-_column(WEIGHT)).alias(WEIGHT)))
     by = _key(sink) or names
     whole = place.with_name(f"{place.name}.all")

@@ -11,7 +11,7 @@ import errno
 import re
 import shutil
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -87,6 +87,12 @@ def deploy(
         except HeadraceError as problem:
             in_display_names(problem, job, checkpoint)
             raise
+
+
+def before_deploys(folder: Path) -> list[str]:
+    """Return the savepoints of a checkpoint that deploys have made, the oldest first."""
+    names = [name for name in savepoints.names(folder) if re.fullmatch(rf"{_BEFORE}\d+", name)]
+    return sorted(names, key=lambda name: int(name.removeprefix(_BEFORE)))
 
 
 def _nothing(what: str, cure: str) -> HeadraceError:
@@ -216,7 +222,7 @@ class _Deploy:
                     timed = [str(source.name) for source in query.sources if source.watermark is not None]
                     controls = control_names(one.identity.sources, timed, one.identity.clock)
                     corrected = [str(sink.name) for sink in query.sinks if str(sink.name) in corrections]
-                    counts |= self._composed(one, controls, place, log, shadow.origins if shadow else (), corrected)
+                    counts |= self._composed(one, controls, place, log, shadow, corrected)
             shutil.rmtree(place / _SHADOW, ignore_errors=True)
             self._take_savepoint()
             self.checkpoint.lease.check()
@@ -260,11 +266,11 @@ class _Deploy:
     def _take_savepoint(self) -> None:
         """Save the earlier version, and delete all but the newest savepoints of earlier deploys."""
         folder = self.checkpoint.folder
-        earlier = [name for name in savepoints.names(folder) if re.fullmatch(rf"{_BEFORE}\d+", name)]
-        numbers = [int(name.removeprefix(_BEFORE)) for name in earlier]
-        savepoints.take(folder, f"{_BEFORE}{max(numbers, default=0) + 1}")
-        for number in sorted(numbers)[: 1 - _KEPT]:
-            savepoints.delete(folder, f"{_BEFORE}{number}")
+        earlier = before_deploys(folder)
+        number = int(earlier[-1].removeprefix(_BEFORE)) if earlier else 0
+        savepoints.take(folder, f"{_BEFORE}{number + 1}")
+        for name in earlier[: 1 - _KEPT]:
+            savepoints.delete(folder, name)
 
     def _is_composed(self, one: Relocated) -> bool:
         """Return whether the folder of a query is written anew."""
@@ -280,7 +286,7 @@ class _Deploy:
         controls: Mapping[str, str],
         place: Path,
         log: Path,
-        rebuilt: Sequence[Origin],
+        shadow: Shadow | None,
         corrected: Collection[str],
     ) -> Counts:
         return compose(
@@ -296,7 +302,8 @@ class _Deploy:
             settings=self.job.settings,
             changes=[rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()) if rewrite.change],
             log=log,
-            rebuilt=rebuilt,
+            rebuilt=shadow.origins if shadow is not None else (),
+            counted=shadow.counts if shadow is not None else {},
             corrected=corrected,
         )
 

@@ -9,6 +9,10 @@ from typing import Any
 KEPT, EVOLVED, MOVED, REBUILT, CORRECTED = "kept", "evolved", "moved", "rebuilt", "corrected"
 NEW, DROPPED, REFUSED = "new", "dropped", "refused"
 
+RETRACT, FROM_NOW = "retract", "from now"
+CHOICES = (RETRACT, FROM_NOW)
+"""What becomes of a sink whose rows are computed differently: it gets the difference, or the rows from now on."""
+
 
 @dataclass(frozen=True)
 class Verdict:

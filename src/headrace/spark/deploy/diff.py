@@ -23,7 +23,7 @@ from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocation, relocate
 from headrace.spark.deploy.compose import divided
 from headrace.spark.deploy.deployment import Diff
-from headrace.spark.deploy.rebuild import Rebuild, mismatched, otherwise_fed, rebuild_of
+from headrace.spark.deploy.rebuild import Rebuild, chosen, mismatched, otherwise_fed, rebuild_of
 from headrace.spark.deploy.stores import Counts
 from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrites_of, verdicts
 
@@ -56,7 +56,7 @@ class Comparison:
         self.old = old
         self.job = with_frozen_schemas(job, old.stored)
         self.partitions = partitions or old.stored.partitions
-        self._choices = on_change or {}
+        self._choices = chosen(self.job, on_change or {})
         self.relocation = self._relocated()
         self.rewrites: Rewrites = rewrites_of(self.relocation)
         self.rebuild = self._rebuild(lambda sink: None)

@@ -26,16 +26,14 @@ from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.origin import ways
 from headrace.spark.compile.relocation import Relocation
 from headrace.spark.compile.shapes import Shape
-
-RETRACT, FROM_NOW = "retract", "from now"
-CHOICES = (RETRACT, FROM_NOW)
-"""What becomes of a sink whose rows are computed differently: it gets the difference, or the rows from now on."""
+from headrace.spark.deploy.deployment import CHOICES, FROM_NOW, RETRACT
+from headrace.spelling import suggestion
 
 
 @dataclass(frozen=True)
 class Rebuild:
-    """`operators`: those that are filled from history. `sinks`: those with other rows, and what becomes of each, one of `CHOICES`. `filled`:
-    those of them with no rows of an earlier version. `empty`: operators that begin empty, and why.
+    """`operators`: those that are filled from history. `sinks`: those with other rows, and what becomes of each, one of `CHOICES`.
+    `filled`: those of them that hold no rows of an earlier version. `empty`: operators that begin empty, and why.
     """
 
     operators: frozenset[str] = frozenset()
@@ -93,7 +91,9 @@ def rebuild_of(
     choices: Mapping[str, str],
     mark: Callable[[str], Mark | None],
 ) -> Rebuild:
-    """Return what a version has to rebuild. `totals`: the counts of the stored queries. `other`: the nodes whose rows are read in another way. `choices`: what becomes of sinks."""
+    """Return what a version has to rebuild. `totals`: the counts of the stored queries. `known`: their sinks. `other`: the nodes whose rows
+    are read in another way. `choices`: what becomes of sinks. `mark`: what a sink holds, None if that is unknown.
+    """
     known, mark = list(known), cache(mark)
     fresh = _fresh(relocation, totals)
     obstacles = {name: why for name in fresh if (why := _obstacle(job, job.plan.nodes[name])) is not None}
@@ -126,7 +126,7 @@ def rebuild_of(
                 errors.append(
                     _refused(
                         sink,
-                        f'{name} takes changes, so it cannot hold rows of two versions: on_change="{FROM_NOW}" is for sinks that only add rows',
+                        f"{name} takes changes, which would not match its rows of the earlier version",
                     )
                 )
     return Rebuild(operators, sinks, frozenset(filled), obstacles, tuple(errors))
@@ -185,7 +185,7 @@ def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) 
             return HeadraceError("SINK_ONLY_ADDS", f"{name} gets other rows than before, and can only add rows", hint=hint, site=sink.site)
         return _refused(sink, f"{name} can only add rows, so none can be retracted")
     why = _obstacle(job, sink)
-    if why is None and not filled and type(connected).contents is ports.Sink.contents:
+    if why is None and not filled and not (connected.traits.marks and type(connected).contents is not ports.Sink.contents):
         why = f"a {sink.connector} sink cannot return its rows"
     if why is None and any(_is_unordered(field.type) for field in job.schemas.of[name].fields):
         why = "rows with maps or variants cannot be compared"
@@ -203,3 +203,15 @@ def _refused(sink: Sink, message: str) -> HeadraceError:
     if _only_adds(sink):
         hint = f'on_change={{"{sink.name}": "{FROM_NOW}"}} writes the rows of this version from now on'
     return HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
+
+
+def chosen(job: SparkJob, on_change: Mapping[str, str]) -> dict[str, str]:
+    """Return what a user says of sinks, by their names in the plan. Raises BAD_SETTING."""
+    names = {job.shown(name): name for name in job.plan.sinks} | {name: name for name in job.plan.sinks}
+    for name, how in on_change.items():
+        if name not in names:
+            hint = suggestion(name, names, f"the sinks are: {', '.join(map(job.shown, job.plan.sinks))}")
+            raise HeadraceError("BAD_SETTING", f"on_change: the job has no sink {name}", hint=hint)
+        if how not in CHOICES:
+            raise HeadraceError("BAD_SETTING", f"on_change: {name} cannot be {how!r}", hint=f"it is one of: {', '.join(CHOICES)}")
+    return {names[name]: how for name, how in on_change.items()}

@@ -22,7 +22,7 @@ from headrace.plan import order
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
-from headrace.spark.checkpoint.record import Totals
+from headrace.spark.checkpoint.record import Key, Totals
 from headrace.spark.compile.identity import Identity, Numbers, QueryIdentity, entered, repaired_scan
 from headrace.spark.compile.job import SparkJob, limited
 from headrace.spark.compile.relocation import Relocation
@@ -38,11 +38,11 @@ _PAUSE_MS = 100
 
 @dataclass(frozen=True)
 class Shadow:
-    """The outcome: the stored queries that have the state of the rebuilt operators, the rows of each sink, and the rows read by source."""
+    """The outcome: the stored queries with the state of the rebuilt operators, the counts of their inputs, and the rows of each sink."""
 
     origins: tuple[Origin, ...]
+    counts: Mapping[Key, int]
     rows: Mapping[str, Capture]
-    read: Mapping[str, int]
 
 
 class ShadowRun:
@@ -86,12 +86,14 @@ class ShadowRun:
             raise HeadraceError(
                 "HISTORY_GONE", f"the rows read so far cannot be read again: {error.message}", hint=error.hint, site=error.site
             ) from None
-        read = {name: one.of_source(name, "read") for one in totals for name in {key[0] for key in one.counts if key[3] == "read"}}
-        for name, rows in read.items():
-            known = max((one.of_source(name, "read") for one in before.values()), default=0)
+        for source in {str(source.name) for source in self._job.sources}:
+            rows, known = (max((one.of_source(source, "read") for one in counts), default=0) for counts in (totals, before.values()))
             if rows != known:
-                raise _gone(name, rows, known)
-        return Shadow(tuple(map(self._origin, self._identity.queries)), self._captures, read)
+                raise _gone(source, rows, known)
+        origins = tuple(map(self._origin, self._identity.queries))
+        rebuilt = {entry.op for origin in origins for entry in origin.query.entries}
+        counts = {key: n for one in totals for key, n in one.counts.items() if key[1] in rebuilt}
+        return Shadow(origins, counts, self._captures)
 
     def _identified(self) -> Identity:
         """Return the identity of the shadow, in which operators and sinks have the numbers of the new version."""

@@ -16,8 +16,8 @@ from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import CLOCKS, DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import SINK
-from headrace.spark.deploy.deployment import CORRECTED, DROPPED, EVOLVED, KEPT, MOVED, NEW, REBUILT, REFUSED, Verdict
-from headrace.spark.deploy.rebuild import FROM_NOW, Rebuild
+from headrace.spark.deploy.deployment import CORRECTED, DROPPED, EVOLVED, FROM_NOW, KEPT, MOVED, NEW, REBUILT, REFUSED, Verdict
+from headrace.spark.deploy.rebuild import Rebuild
 from headrace.spark.deploy.rewrite import Rewrite, rewrites
 from headrace.spark.deploy.stores import Counts
 

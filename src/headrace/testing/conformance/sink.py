@@ -64,7 +64,7 @@ def check_sink(
 class _Checks:
     def __init__(self, factory: Factory, read: Reader | None, server: str | None) -> None:
         self._factory = factory
-        self._read = read or (lambda sink, schema: sink.contents(session(), schema))
+        self._read = read or (lambda sink, schema: ports.rows_in(sink, session(), schema))
         self._server = server
         self._id = uuid.uuid4().hex[:6]
         self._numbers = itertools.count()
