@@ -109,9 +109,9 @@ class _Deploy:
 
     def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None, on_change: Mapping[str, str]) -> None:
         self.checkpoint, self.stored = checkpoint, stored
+        refuse_other_job(job, stored, checkpoint.folder)
         self.comparison = Comparison(Version.kept(checkpoint.folder, stored), job, partitions, on_change)
         self.job, self.relocation, self.partitions = self.comparison.job, self.comparison.relocation, self.comparison.partitions
-        refuse_other_job(self.job, stored, checkpoint.folder)
         epochs = {query.name: checkpoint.history(query.name).logged("commits") for query in stored.identity.queries}
         self.origins = {
             query.name: Origin(query, checkpoint.query(query.name), epochs[query.name], stored.partitions)

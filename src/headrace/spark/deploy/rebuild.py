@@ -62,7 +62,7 @@ def mismatched(job: SparkJob, relocation: Relocation, totals: Mapping[str, Total
     """Return operators of queries whose state does not match that of operators without usable state, which are rebuilt: those that they
     feed; and those that feed them and may send other rows in a rebuild, in which no row is late, and all rows are of one epoch.
     """
-    fresh = {job.plan.nodes[name] for name in _fresh(relocation, totals)}
+    fresh = {job.plan.nodes[name] for name in _fresh(job, relocation, totals)}
     numbers = {name: entry.op for one in relocation.queries.values() for name, entry in one.identity.live().items()}
     late = {name for name, number in numbers.items() if any(one.of_operators({number}, "late") for one in totals.values())}
     other = {node for node in map(operator, order(fresh)) if _is_of_query(node) and (node.caveat or node.name in late)}
@@ -95,7 +95,7 @@ def rebuild_of(
     are read in another way. `choices`: what becomes of sinks. `mark`: what a sink holds, None if that is unknown.
     """
     known, mark = list(known), cache(mark)
-    fresh = _fresh(relocation, totals)
+    fresh = _fresh(job, relocation, totals)
     obstacles = {name: why for name in fresh if (why := _obstacle(job, job.plan.nodes[name])) is not None}
     operators = frozenset(fresh - obstacles.keys())
     sinks: dict[str, str] = {}
@@ -106,40 +106,31 @@ def rebuild_of(
         for sink in query.sinks if any(totals[origin].epoch >= 0 for origin in one.origins) else ():
             name, connected = str(sink.name), sink.connect()
             past = moved_along(sink, forerunner_of(sink, known, job.plan.sinks), known, mark)
-            choice = choices.get(name)
-            if (
-                past is not None
-                and past.epoch >= 0
-                and not _differs(sink, past, one.identity.live()[name].shape, operators | obstacles.keys(), other)
-            ):
+            choice, lasting = choices.get(name), connected.traits.lasting
+            shape = one.identity.live()[name].shape
+            if past is not None and not _differs(sink, past, shape, operators | obstacles.keys(), other):
                 continue
-            lasting = connected.traits.lasting
             if choice is None and past is not None and not lasting and _only_adds(sink):
                 continue  # it shows the output of a run
             sinks[name] = choice or RETRACT
-            if past is None or past.epoch < 0 or not lasting:
+            if past is None or not lasting or (_is_elsewhere(sink, past) and _is_empty(mark(name))):
                 filled.add(name)
             if sinks[name] == RETRACT:
                 error = _uncorrectable(job, sink, choice, name in filled)
                 errors += [] if error is None else [error]
             elif name not in filled and not _only_adds(sink):
-                errors.append(
-                    _refused(
-                        sink,
-                        f"{name} takes changes, which would not match its rows of the earlier version",
-                    )
-                )
+                errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
     return Rebuild(operators, sinks, frozenset(filled), obstacles, tuple(errors))
 
 
-def _fresh(relocation: Relocation, totals: Mapping[str, Totals]) -> set[str]:
+def _fresh(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> set[str]:
     """Return the operators without state in queries that have read something. `totals`: the counts of the stored queries."""
     return {
         name
         for one in relocation.queries.values()
         if any(totals[origin].epoch >= 0 for origin in one.origins)
         for name, entry in one.identity.live().items()
-        if entry.shape.keeps and entry.op >= relocation.first_new
+        if entry.shape.keeps and entry.op >= relocation.first_new and operator(job.plan.nodes[name]).keeps
     }
 
 
@@ -147,9 +138,18 @@ def _differs(sink: Sink, past: Forerunner, shape: Shape, fresh: Collection[str],
     """Return whether the rows of a sink are not those of its forerunner."""
     if past.entry.retired or sink.name in other or not shape.reads_like(past.entry.shape):
         return True
-    if past.place not in ("", place_of(sink.connect())) and not _only_adds(sink):
+    if _is_elsewhere(sink, past) and not _only_adds(sink):
         return True
     return any(str(node.name) in fresh for node in order([sink]))
+
+
+def _is_elsewhere(sink: Sink, past: Forerunner) -> bool:
+    """Return whether a sink writes to another place than its forerunner."""
+    return past.place not in ("", place_of(sink.connect()))
+
+
+def _is_empty(held: Mark | None) -> bool:
+    return held is None or held.epoch < 0
 
 
 def _only_adds(sink: Sink) -> bool:
