@@ -36,8 +36,8 @@ def main() -> None:
         shutil.rmtree(case, ignore_errors=True)
         for number, run in enumerate(cases(), 1):
             _write(case / str(number) / "plan.json", without_sites(run.job.plan.to_json()))
-            if run.deploys:
-                (case / str(number) / DEPLOYS).touch()
+            if run.deploys is not None:
+                (case / str(number) / DEPLOYS).write_text(json.dumps(run.deploys), encoding="utf-8")
             files = {**run.changed, **{(source, number): rows for source, rows in run.files.items()}}
             for (source, of_run), rows in files.items():
                 file = case / str(number) / "in" / source / f"{of_run}.json"

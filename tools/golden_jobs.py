@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +20,8 @@ class Run:
     job: hr.Job
     files: dict[str, Rows]
     changed: dict[tuple[str, int], Rows] = field(default_factory=dict)
-    deploys: bool = False
-    """Whether this version is deployed before it runs."""
+    deploys: Mapping[str, str] | None = None
+    """If this version is deployed before it runs, what becomes of its sinks."""
 
 
 def read(name: str, schema: str = ROWS, *, timed: bool = True) -> hr.Stream:
@@ -241,7 +241,7 @@ def moved() -> Iterator[Run]:
     files = {name: [row(k, 7 * n % 5, n) for n in minutes for k in ("a", "b")] for name in ("rows", "others")}
     yield Run(version(), files)
     later = {name: [row(k, 6 * n % 7, n) for n in range(8, 15) for k in ("a", "c")] for name in ("rows", "others")}
-    yield Run(version(kept(both, "both")), later, deploys=True)
+    yield Run(version(kept(both, "both")), later, deploys={"both_kept": "from now"})
     last = {name: [row(k, 5 * n % 9, n) for n in range(15, 40, 5) for k in ("a", "b", "c")] for name in ("rows", "others")}
     yield Run(version(kept(both, "both")), last)
 

@@ -17,6 +17,7 @@ Query documents are those of the present format alone.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 from pathlib import Path
@@ -25,7 +26,7 @@ import headrace as hr
 
 GOLDEN = Path(__file__).parent
 DEPLOYS = "deploys"
-"""The file in the folder of a run whose version is deployed before it runs."""
+"""The file in the folder of a run whose version is deployed before it runs: what becomes of its sinks."""
 
 
 def checkpoints() -> list[Path]:
@@ -50,7 +51,8 @@ def run(step: Path, folder: Path, *, last: bool, partitions: int | None = None) 
     with contextlib.chdir(folder):
         job = hr.load(step / "plan.json")
         if (step / DEPLOYS).exists():
-            job.deploy(checkpoint="checkpoint", partitions=3)
+            on_change = json.loads((step / DEPLOYS).read_text(encoding="utf-8"))
+            job.deploy(checkpoint="checkpoint", partitions=3, on_change=on_change)
             partitions = None
         job.run(checkpoint="checkpoint", flush=last, progress=False, partitions=partitions)
 

@@ -37,9 +37,9 @@ def diff(old: Job | str | os.PathLike[str], new: Job | str | os.PathLike[str]) -
         >>> _ = job("sum(amount)").run(progress=False)
         >>> print(hr.diff(".headrace/sums", job("sum(amount)")))
         from ....headrace/sums to the job sums
-          kept    source   charges
-          kept    operator aggregate(charges)
-          kept    sink     out
+          kept      source   charges
+          kept      operator aggregate(charges)
+          kept      sink     out
           out shows the output of this run, from epoch 1 on
         >>> [(one.name, one.verdict) for one in hr.diff(".headrace/sums", job("max(amount)")).verdicts if one.part == "operator"]
         [('aggregate(charges)', 'new'), ('aggregate(charges)', 'dropped')]

@@ -256,31 +256,25 @@ class Job:
     ) -> Deployment:
         """Replaces the version of the job that wrote the checkpoint with this one, as `headrace deploy` does.
 
-        Operators keep valid state wherever this version runs them. The rest is rebuilt from the rows read so far, and sinks whose rows are
-        computed differently get the difference with the next run. No job may be running on the checkpoint, which changes all at once at
-        the end, or not at all. A version that a start accepts needs no deploy.
+        Operators keep valid state; others are rebuilt from the rows read so far. Sinks get the difference between the versions with the
+        next run. No job may be running on the checkpoint, which changes all at once at the end, or not at all.
 
         Args:
             checkpoint: The checkpoint of the earlier version. Default: as for `run`.
-            partitions: The number of tasks of each [level](../../concepts/levels.md) from now on, from 1 to 100,000. Default: the
-                setting `partitions`, else as before.
-            on_change: By sink, what it gets if its rows are computed differently: `retract`, the difference, or `from now`, no earlier
-                rows. Default: `retract`; a sink with rows that can only add some needs `from now`.
+            partitions: The tasks of each [level](../../concepts/levels.md) from now on, 1 to 100,000. Default: the setting, else as before.
+            on_change: For each sink whose rows change, by name: `retract`, the difference (the default), or `from now`, no earlier rows.
             dry_run: Only reports the verdict on each part, and what would be refused.
 
         Raises:
             CheckpointError: `STATE_CHANGED` and `CANNOT_REBUILD` for a change that [no deploy
                 follows](../../guides/checkpoints.md#deploy-a-new-version); `SINK_ONLY_ADDS` without `on_change`; `HISTORY_GONE` if rows
-                cannot be read again; `PARTITIONS_CHANGED` if a sink commits task by task; `NOTHING_TO_DEPLOY`, `CHECKPOINT_IN_USE`,
-                `CHECKPOINT_BEHIND`, `EPOCH_UNFINISHED`, `KEYS_MEET`, `CHECKPOINT_OTHER_JOB`, `SETTINGS_CHANGED` and others.
-            ProgramError: `BAD_WAS` for a computed cell that cannot be computed.
+                cannot be read again; `PARTITIONS_CHANGED`, `EPOCH_UNFINISHED`, `KEYS_MEET`, `CHECKPOINT_BEHIND` and others.
             ConfigError: `BAD_SETTING` for an invalid number of partitions or `on_change`.
 
         Examples:
             With the job of [`hr.Deployment`](#Deployment):
 
             >>> deployment = job.deploy(partitions=3)  # doctest: +SKIP
-            >>> summary = job.run()  # doctest: +SKIP
         """
         refuse_while_loading(f"the job {self.name}")
         _refuse_others(dry_run=dry_run)

@@ -248,7 +248,7 @@ class Sink(ABC):
         return None
 
     def contents(self, session: SparkSession, schema: Struct) -> DataFrame | Iterable[Sequence[Any]]:
-        """The current rows, in any order, as readers see them that ignore this sink's epochs; as Python values if Spark cannot read the place.
+        """The current rows, in any order, as readers see them that ignore this sink's epochs; Python values if Spark cannot read the place.
         The sink need not be open. A deploy compares them with the rows of a new version.
         """
         raise NotImplementedError(f"a {self.connector} sink cannot return its rows")

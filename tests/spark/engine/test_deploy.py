@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace.errors import HeadraceError
 from tests.spark.engine.jobs import lines
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -259,8 +258,9 @@ def test_a_query_that_is_left_out_and_comes_back(tmp_path: Path) -> None:
     assert job(tmp_path, sums, timed=False).deploy(checkpoint=tmp_path / "checkpoint").unchanged
     add(tmp_path, 1)
     run(job(tmp_path, sums, timed=False), tmp_path)
-    with pytest.raises(HeadraceError, match="STATE_CHANGED"):
-        job(tmp_path, sums, dearest, timed=False).deploy(checkpoint=tmp_path / "checkpoint")
+    back = job(tmp_path, sums, dearest, timed=False).deploy(checkpoint=tmp_path / "checkpoint")
+    assert (verdicts(back)["operator dearest"], verdicts(back)["sink dearest_out"]) == ("new", "corrected")
+    run(job(tmp_path, sums, dearest, timed=False), tmp_path)
 
 
 def test_a_folder_with_a_space_in_its_name(tmp_path: Path) -> None:
@@ -286,7 +286,8 @@ def test_a_sink_that_moves_to_another_query(tmp_path: Path) -> None:
     add(tmp_path, 0)
     run(version(sums), tmp_path)
     for part, views in enumerate(((sums, counted), (sums,), (sums, counted)), 1):
-        version(*views).deploy(checkpoint=tmp_path / "checkpoint")
+        again = {"counted_out": "from now"} if part == 3 else None
+        version(*views).deploy(checkpoint=tmp_path / "checkpoint", on_change=again)
         add(tmp_path, part)
         run(version(*views), tmp_path)
     with sqlite3.connect(tmp_path / "shop.db") as database:

@@ -126,18 +126,18 @@ def test_names_levels_and_queries(tmp_path: Path) -> None:
     assert str(preview) == "\n".join(
         [
             f"several: would be deployed to {old}",
-            "  kept    source   rules",
-            "  kept    source   sales",
-            "  evolved operator pairs: its key is what bigint, store int instead of shop int, item int",
-            "  evolved operator quiet: held rows of its input event have the columns shop int, item bigint, amount int, ts timestamp"
+            "  kept      source   rules",
+            "  kept      source   sales",
+            "  evolved   operator pairs: its key is what bigint, store int instead of shop int, item int",
+            "  evolved   operator quiet: held rows of its input event have the columns shop int, item bigint, amount int, ts timestamp"
             " instead of shop int, item int, amount int, ts timestamp",
-            "  evolved operator again: its key is item bigint instead of item int; counts is a list of bigint instead of a list of int;"
+            "  evolved   operator again: its key is item bigint instead of item int; counts is a list of bigint instead of a list of int;"
             " n is renamed to rows; rows is bigint instead of int",
-            "  kept    operator ruled",
-            "  kept    sink     pairs_out",
-            "  kept    sink     again_out",
-            "  kept    sink     quiet_out",
-            "  kept    sink     ruled_out",
+            "  kept      operator ruled",
+            "  kept      sink     pairs_out",
+            "  kept      sink     again_out",
+            "  kept      sink     quiet_out",
+            "  kept      sink     ruled_out",
             "  pairs receives differently computed rows from epoch 3 on",
             "nothing was changed",
         ]
@@ -250,7 +250,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     capsys.readouterr()
     assert cli.main(["deploy", str(file), "--dry-run"]) == 0
     output = capsys.readouterr().out
-    assert "  evolved operator counts: its key is k bigint instead of k int; held rows of " in output and output.endswith(
+    assert "  evolved   operator counts: its key is k bigint instead of k int; held rows of " in output and output.endswith(
         "\nnothing was changed\n"
     )
     assert cli.main(["deploy", str(file)]) == 0
@@ -262,7 +262,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "rescale changes the number of partitions only, and this is another version of the job" in capsys.readouterr().err
     file.write_text(JOB.format(key="bigint"))
     assert cli.main(["rescale", str(file), "--partitions", "3"]) == 0
-    assert "  moved   operator counts: 3 partitions instead of 1; 1 key\n" in capsys.readouterr().out
+    assert "  moved     operator counts: 3 partitions instead of 1; 1 key\n" in capsys.readouterr().out
     assert cli.main(["run", str(file)]) == 0
     assert capsys.readouterr().out.startswith("counts: nothing new to read")
     add(tmp_path, "2.json", (1, 3, moment(120)))

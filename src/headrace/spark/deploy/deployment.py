@@ -35,7 +35,7 @@ class Verdict:
         >>> job = hr.job("all", charges.write.memory(name="all"))
         >>> source, sink = hr.diff(job, job).verdicts
         >>> print(sink)
-        kept    sink     all
+        kept      sink     all
         >>> sink.to_json()["reasons"]
         []
     """
@@ -82,12 +82,12 @@ class Diff:
         >>> sizes = ("per_size", charges.group_by("amount").agg(n="count(*)").group_by("n").agg(k="count(*)").named("sizes"))
         >>> print(hr.diff(job(spent), job(spent, sizes)))
         from the job spending to the job spending
-          kept    source   charges
-          kept    operator spent
-          new     operator aggregate(charges)
-          new     operator sizes
-          kept    sink     per_card
-          new     sink     per_size
+          kept      source   charges
+          kept      operator spent
+          new       operator aggregate(charges)
+          new       operator sizes
+          kept      sink     per_card
+          new       sink     per_size
           ...
         >>> hr.diff(job(spent), job(spent)).to_json()["refusals"]
         []
@@ -134,9 +134,9 @@ class Deployment:
         >>> deployment = job.deploy(partitions=3, dry_run=True)
         >>> print(deployment)
         spending: would be deployed to ....headrace/spending
-          kept    source   charges
-          moved   operator spent: 3 partitions instead of 1
-          kept    sink     per_card
+          kept      source   charges
+          moved     operator spent: 3 partitions instead of 1
+          kept      sink     per_card
         nothing was changed
         >>> [one.verdict for one in deployment.verdicts], deployment.to_json()["partitions"]
         (['kept', 'moved', 'kept'], 3)

@@ -70,7 +70,7 @@ def mismatched(job: SparkJob, relocation: Relocation, totals: Mapping[str, Total
     for node in job.plan.nodes.values():
         if node in fresh | other or (not _is_program(node) and any(one in reached for one in node.inputs)):
             reached.add(node)
-    return frozenset(str(node.name) for node in reached if _is_of_query(node))
+    return frozenset(str(node.name) for node in reached - fresh if _is_of_query(node))
 
 
 def _is_program(node: Node) -> bool:
@@ -96,10 +96,9 @@ def rebuild_of(
     """
     known, mark = list(known), cache(mark)
     fresh = _fresh(job, relocation, totals)
-    obstacles = {name: why for name in fresh if (why := _obstacle(job, job.plan.nodes[name])) is not None}
-    operators = frozenset(fresh - obstacles.keys())
     sinks: dict[str, str] = {}
     filled: set[str] = set()
+    needed: set[str] = set()
     errors: list[HeadraceError] = []
     for query in job.queries:
         one = relocation.queries[query.name]
@@ -108,7 +107,9 @@ def rebuild_of(
             past = moved_along(sink, forerunner_of(sink, known, job.plan.sinks), known, mark)
             choice, lasting = choices.get(name), connected.traits.lasting
             shape = one.identity.live()[name].shape
-            if past is not None and not _differs(sink, past, shape, operators | obstacles.keys(), other):
+            if not (past is None and choice == FROM_NOW):
+                needed |= {str(node.name) for node in order([sink])} & fresh
+            if past is not None and not _differs(sink, past, shape, fresh, other):
                 continue
             if choice is None and past is not None and not lasting and _only_adds(sink):
                 continue  # it shows the output of a run
@@ -120,7 +121,9 @@ def rebuild_of(
                 errors += [] if error is None else [error]
             elif name not in filled and not _only_adds(sink):
                 errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
-    return Rebuild(operators, sinks, frozenset(filled), obstacles, tuple(errors))
+    empty = {name: why for name in needed if (why := _obstacle(job, job.plan.nodes[name])) is not None}
+    empty |= dict.fromkeys(fresh - needed, "so do its sinks")
+    return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, tuple(errors))
 
 
 def _fresh(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> set[str]:
