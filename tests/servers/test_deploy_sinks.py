@@ -1,0 +1,35 @@
+"""Corrections of sinks on real servers, read by their own clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from tests.servers.kafka import Broker
+from tests.servers.redis import VARIABLE
+from tests.servers.tables import Served
+from tests.spark.engine import corrected
+
+pytestmark = [pytest.mark.usefixtures("spark")]
+
+
+def test_postgresql(pg: Served, tmp_path: Path) -> None:
+    corrected.check(tmp_path, lambda rows, place: rows.write.jdbc(pg.url, place, key="k", name="sums", **pg.options), 3)
+
+
+def test_kafka(broker: Broker, tmp_path: Path) -> None:
+    """Its sink commits task by task, so the number of partitions stays."""
+    corrected.check(
+        tmp_path,
+        lambda rows, place: rows.write.kafka(f"sums-{place}", servers=broker.servers, key="k", create={"partitions": 3}, name="sums"),
+    )
+
+
+def test_redis(redis: Any, tmp_path: Path) -> None:
+    secret = hr.secret(VARIABLE)
+    corrected.check(
+        tmp_path, lambda rows, place: rows.write.redis(redis.url, prefix=f"sums-{place}:", key="k", name="sums", password=secret)
+    )
