@@ -53,11 +53,12 @@ class Copy:
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
         """Return the contents of the sinks."""
-        return {name: counted(self._rows(sink, of), of.names) for name, sink in sinks.items() for of in [self.schemas[name]]}
+        return {name: counted(self._rows(name, sink, of), of.names) for name, sink in sinks.items() for of in [self.schemas[name]]}
 
-    def _rows(self, sink: ports.Sink, schema: Struct) -> Iterable[Sequence[Any]]:
+    def _rows(self, name: str, sink: ports.Sink, schema: Struct) -> Iterable[Sequence[Any]]:
         reader = self.readers.get(sink.connector)
-        return ports.rows_in(sink, session(), schema) if reader is None else reader(sink, schema)
+        mode = next(node.mode for node in sinks_of(self.plan.nodes.values()) if node.name == name)
+        return ports.rows_in(sink, session(), schema, mode) if reader is None else reader(sink, schema)
 
 
 def copy(

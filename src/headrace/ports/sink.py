@@ -247,11 +247,15 @@ class Sink(ABC):
         """The same sink, writing to a temporary place; None if it cannot. One that can implements `contents`."""
         return None
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame | Iterable[Sequence[Any]]:
-        """The current rows, in any order, as readers see them that ignore this sink's epochs; Python values if Spark cannot read the place.
-        The sink need not be open. A deploy compares them with the rows of a new version.
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame | Iterable[Sequence[Any]]:
+        """The current rows of a sink that was written in a mode, in any order, as readers see them that ignore its epochs. Python values if
+        Spark cannot read the place. The sink need not be open. A deploy compares them with the rows of a new version.
         """
         raise NotImplementedError(f"a {self.connector} sink cannot return its rows")
+
+    def uncomparable(self, mode: str) -> str | None:
+        """Why its contents are not all of the rows that it was given in a mode, so that a deploy cannot correct them; None if they are."""
+        return None if self.traits.marks else f"a {self.connector} sink cannot return its rows"
 
     def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway
         """Remove what was written to a temporary place outside its folder."""
@@ -261,15 +265,15 @@ class Sink(ABC):
         return self.connector
 
 
-def rows_in(sink: Sink, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+def rows_in(sink: Sink, session: SparkSession, schema: Struct, mode: str) -> Iterable[Sequence[Any]]:
     """The contents of a sink as rows of Python values."""
-    contents = sink.contents(session, schema)
+    contents = sink.contents(session, schema, mode)
     return contents if isinstance(contents, Iterable) else contents.collect()
 
 
-def frame_in(sink: Sink, session: SparkSession, schema: Struct) -> DataFrame:
+def frame_in(sink: Sink, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
     """The contents of a sink as a DataFrame with the columns of a schema."""
-    contents = sink.contents(session, schema)
+    contents = sink.contents(session, schema, mode)
     return session.createDataFrame(list(contents), schema.ddl) if isinstance(contents, Iterable) else contents
 
 

@@ -128,7 +128,7 @@ class Sink(ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return Sink(str(place.folder), self.fault)
 
-    def contents(self, session: Any, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: Any, schema: Struct, mode: str) -> Iterable[Sequence[Any]]:
         import datetime
         from decimal import Decimal
         from zoneinfo import ZoneInfo

@@ -29,7 +29,9 @@ def job(folder: Path, text: str, write: Write, place: str) -> hr.Job:
 def there(job: hr.Job) -> Counter[tuple[Any, ...]]:
     """What an independent reader finds in the table."""
     sink = next(node for node in sinks_of(job.plan.nodes.values()) if node.name != "stays_out")
-    connected = sink.connect()
+    connected: Any = sink.connect()
+    if connected.connector == "kafka":
+        connected._replaces = True
     return Counter(tuple(map(str, row)) for row in READERS[connected.connector](connected, SCHEMA))
 
 

@@ -79,9 +79,9 @@ def test_what_a_server_holds(spark: SparkSession) -> None:
     schema = parse_schema("k string, at timestamp, `it's` map<string, bigint>")
     with Receiver() as server:
         sink = Sink(server.url)
-        assert rows_in(sink, spark, schema) == []
+        assert rows_in(sink, spark, schema, "append") == []
         server.kept["a"] = '{"k":"a\u2028","at":"2026-01-02T03:04:05Z","it\'s":{"b":1}}\n{"k":null,"at":null,"it\'s":null}\n'
-        held = [(row.k, row.at is None, row["it's"]) for row in rows_in(sink, spark, schema)]
+        held = [(row.k, row.at is None, row["it's"]) for row in rows_in(sink, spark, schema, "append")]
     assert held == [("a\u2028", False, {"b": 1}), (None, True, None)]
 
 
@@ -92,4 +92,4 @@ def test_what_a_server_of_changes_holds(spark: SparkSession, tmp_path: Path) -> 
         server.kept["a"] = "".join(
             f'{{"k":"{k}","_change":"{change}"}}\n' for k, change in (("a", "insert"), ("b", "insert"), ("b", "insert"), ("a", "delete"))
         )
-        assert [row.k for row in rows_in(sink, spark, parse_schema("k string"))] == ["b", "b"]
+        assert [row.k for row in rows_in(sink, spark, parse_schema("k string"), "append")] == ["b", "b"]

@@ -285,6 +285,6 @@ def test_a_server_that_does_not_show_what_it_has(tmp_path: Path) -> None:
               hint: --server http=URL needs a server whose GET returns the rows posted to the same address, as JSON lines
               more: headrace error HTTP_FAILED
             """,
-            lambda: Sink(f"{server.root}/t1").contents(session, SCHEMA),
+            lambda: Sink(f"{server.root}/t1").contents(session, SCHEMA, "append"),
             hide={server.root: "<url>"},
         )

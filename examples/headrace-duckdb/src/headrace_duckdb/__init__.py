@@ -149,7 +149,7 @@ class Sink(ports.Options, ports.Sink):
         place.folder.mkdir(parents=True, exist_ok=True)
         return Sink(str(place.folder / "elsewhere.duckdb"), place.name, key=self.key)
 
-    def contents(self, session: SparkSession, schema: Struct) -> Iterable[Sequence[Any]]:
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> Iterable[Sequence[Any]]:
         if not Path(self.path).exists():
             return []
         names = ", ".join(_quoted(name) for name in schema.names)

@@ -146,7 +146,7 @@ class Sink(ports.Options, TableSink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return self.from_options({**self.options(), "path": str(place.folder), "storage_options": {}})
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         if not self.place.exists():
             return session.createDataFrame([], schema.ddl)
         rows = session.createDataFrame(self.place.table().to_pyarrow_table().select(list(schema.names)))

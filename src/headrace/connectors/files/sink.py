@@ -241,7 +241,7 @@ class Sink(ports.Options, ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return Sink(str(place.folder), format=self.format, partition_by=self.partition_by, options=self.writer_options)
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         files = RemoteManifest(session, self.path).files() if self._remote else list(map(paths.escaped, committed_files(self.folder)))
         if not files:
             return session.createDataFrame([], schema.ddl)

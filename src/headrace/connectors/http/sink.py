@@ -163,7 +163,7 @@ class Sink(ports.Options, ports.Sink):
         sink._changes = place.mode == "changes"
         return sink
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         import urllib3
 
         answer = urllib3.request("GET", self.url, timeout=self.timeout_ms / 1000)

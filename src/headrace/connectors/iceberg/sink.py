@@ -106,7 +106,7 @@ class Sink(ports.Options, TableSink):
         catalog = {"type": "sql", "uri": f"sqlite:///{place.folder}.db", "warehouse": str(place.folder)}
         return self.from_options({**self.options(), "catalog": catalog})
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         if not self.place.catalog().table_exists(self.place.name):
             return session.createDataFrame([], schema.ddl)
         # With Spark, since pyiceberg reads a null array of structs as an empty one.

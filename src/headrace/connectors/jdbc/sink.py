@@ -267,7 +267,7 @@ class Sink(ports.Options, ports.Sink):
         place.folder.mkdir(parents=True, exist_ok=True)
         return Sink(f"sqlite:{place.folder / 'elsewhere.db'}", place.name, key=self.key)
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         attach(session, [NEEDS])
         place = self.dialect.quote(*self.place)
         return frame(session, self.dialect, self.address.jdbc, self._properties(), place, schema)

@@ -212,8 +212,14 @@ class Sink(SinkOptions, ports.Sink):
         sink._replaces = place.mode == "upsert"
         return sink
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
-        return records(session, self.cluster, self.topic, schema, parsed=self.layout.value == "json", newest=self._replaces)
+    def uncomparable(self, mode: str) -> str | None:
+        if mode != "upsert":
+            return "records of Kafka cannot be withdrawn"
+        whole = self.layout.value == "json" and not self.layout.columns
+        return None if whole else 'its records do not have all columns as JSON (value="json" without columns=)'
+
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
+        return records(session, self.cluster, self.topic, schema, parsed=self.layout.value == "json", newest=mode == "upsert")
 
     def discard(self) -> None:
         spark = session()

@@ -199,7 +199,7 @@ class Sink(ports.Options, ports.Sink):
         ca = self.ca if place.server.startswith("rediss:") else None
         return Sink(place.server, prefix=f"{place.name}:", key=self.key, user=self.user, password=self.password, ca=ca)
 
-    def contents(self, session: SparkSession, schema: Struct) -> DataFrame:
+    def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         server = self._connected()
         values, keys = [], self._keys(server)
         while some := list(itertools.islice(keys, _BATCH)):

@@ -42,7 +42,7 @@ def correct(sink: Sink, schema: Struct, rows: Capture, place: Path, *, filled: b
     names = [name for name in schema.names if not (shows_changes(sink) and name == CHANGE)]
     changes = _new(sink, schema, rows, names)
     if not filled:
-        held = frame_in(sink.connect(), spark, schema)
+        held = frame_in(sink.connect(), spark, schema, sink.mode)
         changes = changes.unionAll(_weighed(sink, held, names).select(*_columns(names), (-_column(WEIGHT)).alias(WEIGHT)))
     by = _key(sink) or names
     whole = place.with_name(f"{place.name}.all")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from headrace import ports
 from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
@@ -188,8 +187,8 @@ def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) 
             return HeadraceError("SINK_ONLY_ADDS", f"{name} gets other rows than before, and can only add rows", hint=hint, site=sink.site)
         return _refused(sink, f"{name} can only add rows, so none can be retracted")
     why = _obstacle(job, sink)
-    if why is None and not filled and not (connected.traits.marks and type(connected).contents is not ports.Sink.contents):
-        why = f"a {sink.connector} sink cannot return its rows"
+    if why is None and not filled:
+        why = connected.uncomparable(sink.mode)
     if why is None and any(_is_unordered(field.type) for field in job.schemas.of[name].fields):
         why = "rows with maps or variants cannot be compared"
     return None if why is None else _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")

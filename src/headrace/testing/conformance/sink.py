@@ -64,7 +64,7 @@ def check_sink(
 class _Checks:
     def __init__(self, factory: Factory, read: Reader | None, server: str | None) -> None:
         self._factory = factory
-        self._read = read or (lambda sink, schema: ports.rows_in(sink, session(), schema))
+        self._reader = read
         self._server = server
         self._id = uuid.uuid4().hex[:6]
         self._numbers = itertools.count()
@@ -114,9 +114,12 @@ class _Checks:
         bench = Workbench(place.folder.parent, partial(self._factory, place, key), ddl, mode, changes=mode != "append")
         return bench, bench.make()
 
-    def _holds(self, sink: ports.Sink, schema: Struct, expected: Iterable[Row]) -> None:
+    def _read(self, sink: ports.Sink, schema: Struct, mode: str) -> Iterable[Sequence[Any]]:
+        return ports.rows_in(sink, session(), schema, mode) if self._reader is None else self._reader(sink, schema)
+
+    def _holds(self, sink: ports.Sink, schema: Struct, expected: Iterable[Row], mode: str = "append") -> None:
         """Check that the sink has these rows and no others."""
-        actual, wanted = Counter(plain(self._read(sink, schema), schema)), Counter(plain(expected, schema))
+        actual, wanted = Counter(plain(self._read(sink, schema, mode), schema)), Counter(plain(expected, schema))
         lost, doubled = wanted - actual, actual - wanted
         problems = [
             f"{sum(rows.values()):,} rows {what}, such as {min(rows)}" for what, rows in (("lost", lost), ("too many", doubled)) if rows
@@ -130,7 +133,7 @@ class _Checks:
         for rows, gone in _changes(mode):
             model.take(bench, rows, gone)
             bench.run()
-            self._holds(sink, bench.schema, model.rows)
+            self._holds(sink, bench.schema, model.rows, mode)
             _marked(bench, sink.traits.marks)
             left.append((bench.written(), [*model.rows]))
         self._rewound(bench, sink, *left[1])
@@ -146,7 +149,7 @@ class _Checks:
         assert sink.traits.rewinds, "it can be rewound, but its traits say that it cannot"
         assert withdrawal.first > mark.epoch, f"epochs from {withdrawal.first} on are withdrawn, but {mark.epoch} must stay"
         withdrawal.work()
-        self._holds(sink, bench.schema, rows)
+        self._holds(sink, bench.schema, rows, bench.mode or "append")
         there = bench.mark()
         assert there is not None and there.epoch == mark.epoch and there.agrees(mark.identity), (
             f"{there} is the mark after rewinding to {mark}"
@@ -160,11 +163,11 @@ class _Checks:
             bench.run(sink)
         forget_last(bench.checkpoint)
         bench.run(bench.make() if anew else sink)
-        self._holds(sink, bench.schema, model.rows)
+        self._holds(sink, bench.schema, model.rows, mode)
         forget_last(bench.checkpoint)
         model.take(bench, simple(50, 5), ())
         bench.run(bench.make() if anew else sink)
-        self._holds(sink, bench.schema, model.rows)
+        self._holds(sink, bench.schema, model.rows, mode)
 
     def _unseen(self, mode: str) -> None:
         """Check that readers see only earlier epochs if a process stops after all tasks and before its commit."""
@@ -181,9 +184,9 @@ class _Checks:
         model.take(bench, second, gone)
         with suppress(HeadraceError):
             bench.run(StandIn(bench.make(), pause))
-        self._holds(reader, bench.schema, before)
+        self._holds(reader, bench.schema, before, mode)
         bench.run()
-        self._holds(reader, bench.schema, model.rows)
+        self._holds(reader, bench.schema, model.rows, mode)
 
     def _late(self, mode: str, *, after: bool) -> None:
         """Check a commit by a paused process: when another has taken over, or with `after` when that one has written more epochs."""
@@ -222,14 +225,14 @@ class _Checks:
         bench.run()
         if after:
             wake()
-        self._holds(reader, bench.schema, model.rows)
+        self._holds(reader, bench.schema, model.rows, mode)
 
     def _sample(self, mode: str, sample: Sample, zone: str = "UTC") -> None:
         bench, sink = self._bench(mode, sample.ddl)
         bench.feed(sample.rows)
         with meant({"spark.sql.session.timeZone": zone}):
             bench.run()
-        self._holds(sink, sample.schema, sample.rows)
+        self._holds(sink, sample.schema, sample.rows, mode)
 
     def _more_columns(self, mode: str) -> None:
         bench, sink = self._bench(mode)
@@ -327,4 +330,4 @@ class _Killed:
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
         schema = self._bench.schema
-        return {SINK: Counter(plain(self._checks._read(sinks[SINK], schema), schema))}
+        return {SINK: Counter(plain(self._checks._read(sinks[SINK], schema, self._mode), schema))}

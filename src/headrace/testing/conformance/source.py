@@ -247,7 +247,7 @@ class _Killed:
 
     def read(self, sinks: dict[str, ports.Sink]) -> Contents:
         schema = self._reader.schema
-        return {SINK: Counter(plain(ports.rows_in(sinks[SINK], session(), schema), schema))}
+        return {SINK: Counter(plain(ports.rows_in(sinks[SINK], session(), schema, "append"), schema))}
 
 
 def _same(actual: Iterable[Row], expected: Iterable[Row], schema: Struct) -> None:
