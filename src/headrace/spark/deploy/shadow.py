@@ -35,6 +35,9 @@ from headrace.spark.run.start import begin
 
 _PAUSE_MS = 100
 
+_OF_FILES = ("FILE_BROKEN", "FILE_CHANGED")
+"""The errors that say that a file is not as it was."""
+
 
 @dataclass(frozen=True)
 class Shadow:
@@ -83,13 +86,13 @@ class ShadowRun:
             if any(self._later(query) for query in self._identity.queries):
                 totals = self._epoch(1)
         except HeadraceError as error:
-            raise HeadraceError(
-                "HISTORY_GONE", f"the rows read so far cannot be read again: {error.message}", hint=error.hint, site=error.site
-            ) from None
+            if error.code not in _OF_FILES:
+                raise
+            raise _gone(error.message.partition("; ")[0]) from None
         for source in {str(source.name) for source in self._job.sources}:
             rows, known = (max((one.of_source(source, "read") for one in counts), default=0) for counts in (totals, before.values()))
             if rows != known:
-                raise _gone(source, rows, known)
+                raise _gone(f"{source} has {rows:,} of the {known:,} rows that the job has read so far")
         origins = tuple(map(self._origin, self._identity.queries))
         rebuilt = {entry.op for origin in origins for entry in origin.query.entries}
         counts = {key: n for one in totals for key, n in one.counts.items() if key[1] in rebuilt}
@@ -174,9 +177,6 @@ def _failed(query: RunningQuery, folder: Path) -> HeadraceError:
     return failure(query.handle.exception(), folder / "errors.log", query.committer.failed, query.committer.failed_sink)
 
 
-def _gone(source: str, rows: int, known: int) -> HeadraceError:
-    return HeadraceError(
-        "HISTORY_GONE",
-        f"{source} has {rows:,} of the {known:,} rows that the job has read so far",
-        hint="a rebuild needs all of them: bring them back, or keep the definitions that the earlier version has",
-    )
+def _gone(what: str) -> HeadraceError:
+    hint = "nothing was changed: a rebuild needs all rows that the job has read. Bring them back, or keep what the earlier version computes"
+    return HeadraceError("HISTORY_GONE", what, hint=hint)

@@ -93,7 +93,7 @@ def begin(
 ) -> Started:
     """Start the queries of a job. `clock`: a manual clock in seconds, for tests; without it processing time is real. `waits` is called with
     the holder that a standby waits for. After `silence` seconds without a sign of life another process may take over. `held`: the queries
-    only repeat the epochs that were logged last, and then wait.
+    only repeat the epochs that were logged last, with the same rows, and then wait.
 
     What its plan, its sources, lookups and the checkpoint refuse is refused before anything is changed; with `fresh` also what sinks
     refuse, and options, tables and servers that fail (`refuse_clearing`). The sinks open after that and the kernel starts last: the next
@@ -130,7 +130,18 @@ def begin(
             checkpoint.store(job.plan.job, job.plan.to_json(), job.settings, state.partitions, identity)
         for query, name in each(job, names):
             running.append(
-                _started(job, query, identity.query(name), checkpoint, sinks[name], state.partitions, every, clock, state.anew[name], held)
+                _started(
+                    job,
+                    query,
+                    identity.query(name),
+                    checkpoint,
+                    sinks[name],
+                    state.partitions,
+                    every,
+                    clock,
+                    anew=state.anew[name] and not held,
+                    held=held,
+                )
             )
         letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
         return Started(checkpoint, running, opened.close, notices=state.notices, letters_before=refused + letters)
@@ -229,6 +240,7 @@ def _started(
     partitions: int,
     every: int,
     clock: Callable[[], float] | None,
+    *,
     anew: bool,
     held: bool,
 ) -> RunningQuery:

@@ -1,0 +1,295 @@
+"""What a deploy rebuilds and corrects in less common cases, and what it asks or refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from tests.spark.engine.jobs import lines
+from tests.spark.engine.test_rebuild import ROWS, add, held, moment, read
+from tests.unit.errors import check_error
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def run(job: hr.Job, folder: Path, name: str = "state", *, flush: bool = False, partitions: int | None = None) -> hr.Summary:
+    return job.run(checkpoint=folder / name, progress=False, flush=flush, partitions=partitions)
+
+
+def verdicts(deployment: hr.Deployment) -> dict[str, str]:
+    return {one.name: one.verdict for one in deployment.verdicts if one.part != "source"}
+
+
+def out(folder: Path, stream: hr.Stream, name: str, mode: str = "changes") -> Any:
+    return stream.write.files(folder / name, format="json", mode=mode, name=name)
+
+
+def sums(folder: Path, over: int, place: str = "sums") -> hr.Job:
+    rows = read(folder, "rows", ROWS)
+    return hr.job("shop", out(folder, rows.filter(f"v > {over}").group_by("k").agg(s="sum(v)").named("summed"), place))
+
+
+def test_a_sink_that_only_adds_rows(tmp_path: Path) -> None:
+    def job(over: int) -> hr.Job:
+        return hr.job("shop", out(tmp_path, read(tmp_path, "rows", ROWS).filter(f"v > {over}"), "large", "append"))
+
+    add(tmp_path, 0)
+    run(job(10), tmp_path)
+    earlier = lines(tmp_path / "large")
+    check_error(
+        """
+        SINK_ONLY_ADDS: large gets other rows than before, and can only add rows
+          at test_rebuild_cases.py:*: return stream.write.files(folder / name, format="json", mode=mode, name=name)
+          hint: to keep its earlier rows and write those of this version from now on: on_change={"large": "from now"}
+          more: headrace error SINK_ONLY_ADDS
+        """,
+        lambda: job(40).deploy(checkpoint=tmp_path / "state"),
+    )
+    preview = job(40).deploy(checkpoint=tmp_path / "state", dry_run=True)
+    assert preview.diff.refusals == ("large gets other rows than before, and can only add rows",)
+    with pytest.raises(HeadraceError, match="CANNOT_REBUILD: large can only add rows, so none can be retracted"):
+        job(40).deploy(checkpoint=tmp_path / "state", on_change={"large": "retract"})
+    with pytest.raises(HeadraceError, match="BAD_SETTING: on_change: the job has no sink larg\n  hint: did you mean `large`"):
+        job(40).deploy(checkpoint=tmp_path / "state", on_change={"larg": "from now"})
+    with pytest.raises(HeadraceError, match="BAD_SETTING: on_change: large cannot be 'now'"):
+        job(40).deploy(checkpoint=tmp_path / "state", on_change={"large": "now"})
+    job(40).deploy(checkpoint=tmp_path / "state", on_change={"large": "from now"})
+    add(tmp_path, 1)
+    run(job(40), tmp_path)
+    later = [row for row in map(json.loads, (tmp_path / "rows" / "1.json").read_text().splitlines()) if row["v"] > 40]
+    assert len(lines(tmp_path / "large")) == len(earlier) + len(later) > len(earlier)
+
+
+def test_new_views_have_the_rows_read_before(tmp_path: Path) -> None:
+    def job(*views: str) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS)
+        each = {
+            "counts": lambda: out(tmp_path, rows.group_by("k").agg(n="count(*)").named("counted"), "counts"),
+            "most": lambda: out(tmp_path, rows.group_by("k").agg(n="max(v)").named("mosts"), "most"),
+            "copies": lambda: out(tmp_path, rows.filter("v > 25"), "copies", "append"),
+            "late": lambda: out(tmp_path, rows.group_by("k").agg(n="min(v)").named("least"), "late"),
+        }
+        return hr.job("shop", *(each[name]() for name in views))
+
+    add(tmp_path, 0)
+    run(job("counts"), tmp_path)
+    counts = sorted((tmp_path / "counts").rglob("*.json"))
+    views = job("counts", "most", "copies", "late")
+    deployment = views.deploy(checkpoint=tmp_path / "state", on_change={"late": "from now"})
+    assert verdicts(deployment) == {
+        "counted": "kept",
+        "mosts": "new",
+        "least": "new",
+        "counts": "kept",
+        "most": "new",
+        "copies": "new",
+        "late": "new",
+    }
+    assert "least: it begins empty: so do its sinks" in str(deployment)
+    run(views, tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "rows" / "0.json").read_text().splitlines()]
+    most = {k: max(row["v"] for row in rows if row["k"] == k) for k in {row["k"] for row in rows}}
+    assert held(tmp_path / "most") == {json.dumps({"k": k, "n": n}): 1 for k, n in most.items()}
+    assert len(lines(tmp_path / "copies")) == sum(row["v"] > 25 for row in rows)
+    assert held(tmp_path / "late") == {}
+    assert sorted((tmp_path / "counts").rglob("*.json")) == counts
+
+
+class Counts(hr.Program):
+    """How many rows a key has had."""
+
+    n = hr.Value("int", default=0)
+
+    def on_event(self, e: Any) -> None:
+        self.n.set(self.n.get() + 1)
+        hr.emit(k=self.key.k, n=self.n.get())
+
+
+def test_a_program_with_other_keys(tmp_path: Path) -> None:
+    """Its state is made anew, and its sink goes on with the rows of now."""
+
+    def job(key: str, place: str) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS).select(k=f"CAST({key} AS {'int' if key == 'k' else 'string'})", ts="ts")
+        return hr.job("shop", out(tmp_path, rows.key_by("k").process(Counts).named("counts"), place, "append"))
+
+    add(tmp_path, 0)
+    run(job("k", "rows_out"), tmp_path)
+    before = len(lines(tmp_path / "rows_out"))
+    with pytest.raises(HeadraceError, match="SINK_ONLY_ADDS"):
+        job("v % 3", "rows_out").deploy(checkpoint=tmp_path / "state")
+    deployment = job("v % 3", "rows_out").deploy(checkpoint=tmp_path / "state", on_change={"rows_out": "from now"})
+    assert verdicts(deployment) == {"counts": "rebuilt", "rows_out": "kept"}
+    run(job("v % 3", "fresh"), tmp_path, "fresh_state")
+    fresh = len(lines(tmp_path / "fresh"))
+    add(tmp_path, 1)
+    run(job("v % 3", "rows_out"), tmp_path)
+    run(job("v % 3", "fresh"), tmp_path, "fresh_state")
+
+    def later(rows: list[dict[str, Any]]) -> list[str]:
+        return sorted(map(json.dumps, rows))
+
+    assert later(lines(tmp_path / "rows_out")[before:]) == later(lines(tmp_path / "fresh")[fresh:]) != []
+
+
+def test_a_sealed_job(tmp_path: Path) -> None:
+    """It was read to its end, and all its windows are closed."""
+
+    def job(minutes: int, place: str) -> hr.Job:
+        text = f"SELECT window.start AS began, k, count(*) AS n FROM rows GROUP BY k, window(ts, '{minutes} minutes')"
+        return hr.job("shop", out(tmp_path, hr.sql(text, rows=read(tmp_path, "rows", ROWS)), place))
+
+    add(tmp_path, 0)
+    assert run(job(10, "windows"), tmp_path, flush=True).sealed
+    deployment = job(15, "windows").deploy(checkpoint=tmp_path / "state")
+    assert verdicts(deployment)["windows"] == "corrected"
+    assert run(job(15, "windows"), tmp_path, flush=True).sealed
+    run(job(15, "fresh"), tmp_path, "fresh_state", flush=True)
+    assert held(tmp_path / "windows") == held(tmp_path / "fresh") != {}
+    assert not run(job(15, "windows"), tmp_path, flush=True).epochs
+
+
+def test_rows_that_were_late(tmp_path: Path) -> None:
+    """The windows dropped rows, and what a new version builds on them must match: it gets windows without the loss."""
+
+    def job(place: str, *, deeper: bool) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS, "0 seconds")
+        windows = hr.sql("SELECT window.start AS began, count(*) AS n FROM rows GROUP BY window(ts, '10 minutes')", rows=rows)
+        sinks = [out(tmp_path / place, windows, "windows")]
+        if deeper:
+            sinks.append(out(tmp_path / place, windows.group_by("n").agg(times="count(*)").named("sized"), "sizes"))
+        return hr.job("shop", *sinks)
+
+    for part in (1, 0):
+        add(tmp_path, part)
+        summary = run(job("old", deeper=False), tmp_path)
+    assert sum(one.late for one in summary.inputs) > 0
+    deployment = job("old", deeper=True).deploy(checkpoint=tmp_path / "state")
+    assert verdicts(deployment)["windows"] == "corrected"
+    run(job("old", deeper=True), tmp_path)
+    run(job("fresh", deeper=True), tmp_path, "fresh_state")
+    for name in ("windows", "sizes"):
+        assert held(tmp_path / "old" / name) == held(tmp_path / "fresh" / name) != {}
+
+
+def test_deploys_before_the_next_run(tmp_path: Path) -> None:
+    """The corrections of the first never reached the sink: those of the second are for what it holds."""
+    add(tmp_path, 0)
+    run(sums(tmp_path, 10), tmp_path, partitions=2)
+    for over, partitions in ((20, 3), (30, 1), (25, 2)):
+        sums(tmp_path, over).deploy(checkpoint=tmp_path / "state", partitions=partitions)
+    add(tmp_path, 1)
+    run(sums(tmp_path, 25), tmp_path)
+    run(sums(tmp_path, 25, "fresh"), tmp_path, "fresh_state")
+    assert held(tmp_path / "sums") == held(tmp_path / "fresh") != {}
+    # back to what the sink has: there is nothing to correct
+    deployment = sums(tmp_path, 25).deploy(checkpoint=tmp_path / "state")
+    assert deployment.unchanged
+
+
+def test_a_history_that_is_gone(tmp_path: Path) -> None:
+    add(tmp_path, 0)
+    add(tmp_path, 1)
+    run(sums(tmp_path, 10), tmp_path)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "lock" not in path.name}
+    first = tmp_path / "rows" / "0.json"
+    whole = first.read_bytes()
+    damages = [
+        (first.unlink, r"was deleted after it was read\n  hint: nothing was changed"),
+        (lambda: first.write_bytes(whole[:-30]), r"had .* bytes when it was read and has .* now\n  hint"),
+    ]
+    for damage, says in damages:
+        damage()
+        with pytest.raises(HeadraceError, match=f"HISTORY_GONE: .*/rows/0.json {says}"):
+            sums(tmp_path, 20).deploy(checkpoint=tmp_path / "state")
+    first.write_bytes(whole)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and "lock" not in path.name} == before
+    sums(tmp_path, 20).deploy(checkpoint=tmp_path / "state")
+    run(sums(tmp_path, 20), tmp_path)
+    run(sums(tmp_path, 20, "fresh"), tmp_path, "fresh_state")
+    assert held(tmp_path / "sums") == held(tmp_path / "fresh") != {}
+
+
+def test_dead_letters_and_repaired_rows(tmp_path: Path) -> None:
+    """A rebuild reads repaired rows, too, and what was malformed makes no second dead letter."""
+    add(tmp_path, 0)
+    with (tmp_path / "rows" / "0.json").open("a") as file:
+        file.write('{"k": "many", "v": 48}\n')
+    run(sums(tmp_path, 10), tmp_path)
+    (tmp_path / "repaired.json").write_text(json.dumps({"k": 3, "v": 48, "ts": moment(60)}) + "\n")
+    letters = hr.letters(tmp_path / "state")
+    assert len(letters.table().rows()) == 1
+    letters.replay("rows", tmp_path / "repaired.json")
+    add(tmp_path, 1)
+    run(sums(tmp_path, 10), tmp_path)
+    sums(tmp_path, 20).deploy(checkpoint=tmp_path / "state")
+    run(sums(tmp_path, 20), tmp_path)
+    assert len(hr.letters(tmp_path / "state").table().rows()) == 1
+    rows = [json.loads(line) for file in ("0", "1") for line in (tmp_path / "rows" / f"{file}.json").read_text().splitlines()]
+    rows = [row for row in rows if row["k"] != "many"] + [{"k": 3, "v": 48}]
+    sum_of = {k: sum(row["v"] for row in rows if row["k"] == k and row["v"] > 20) for k in {row["k"] for row in rows}}
+    assert held(tmp_path / "sums") == {json.dumps({"k": k, "s": s}): 1 for k, s in sum_of.items()}
+
+
+def test_what_cannot_be_computed_again(tmp_path: Path) -> None:
+    def job(over: int) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS).filter(f"v > {over}").with_columns(day="CAST(current_timestamp() AS string)")
+        return hr.job("shop", out(tmp_path, rows.group_by("k").agg(day="min(day)").named("first"), "days"))
+
+    add(tmp_path, 0)
+    run(job(10), tmp_path)
+    with pytest.raises(
+        HeadraceError, match=r"CANNOT_REBUILD: days gets other rows than before, and they cannot be corrected: .* goes by processing time"
+    ):
+        job(20).deploy(checkpoint=tmp_path / "state")
+
+
+TYPES = """
+    SELECT v AS id, CAST(k AS tinyint) AS t, CAST(v AS bigint) AS b, v / 3 AS d, CAST(v AS float) / 7 AS f, CAST(v / 7 AS decimal(9, 4)) AS m,
+        if(k = 1, NULL, concat('ä', k)) AS s, CAST(ts AS date) AS day, ts, k > 3 AS flag,
+        if(v % 5 = 0, double('NaN'), -0.0D) AS odd
+    FROM rows WHERE {}
+"""
+
+
+@pytest.mark.parametrize("kind", ["parquet", "json", "sqlite", "delta", "iceberg"])
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+def test_equal_rows_are_not_corrected(kind: str, zone: str, tmp_path: Path, spark: Any) -> None:
+    """Another text for the same rows: what a sink holds is recognised, whatever its system makes of the types."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        # an hour that comes twice in New York
+        rows = [{"k": i % 7, "v": i, "ts": f"2026-11-01T0{5 + i // 30}:{i % 30 * 2:02}:00.123456Z"} for i in range(60)]
+        (tmp_path / "rows").mkdir()
+        (tmp_path / "rows" / "0.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+        def job(condition: str) -> hr.Job:
+            # SQLite has no NaN: it stores a null
+            text = TYPES.format(condition).replace("double('NaN')", "1.5D") if kind == "sqlite" else TYPES.format(condition)
+            stream = hr.sql(text, rows=hr.read.files(tmp_path / "rows", format="json", schema=ROWS, name="rows"))
+            catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
+            sinks: dict[str, Any] = {
+                "parquet": lambda: stream.write.files(tmp_path / "out", format="parquet", mode="changes", name="out"),
+                "json": lambda: stream.write.files(tmp_path / "out", format="json", mode="changes", name="out"),
+                "sqlite": lambda: stream.write.jdbc(f"sqlite:{tmp_path}/out.db", "t", key="id", mode="upsert", name="out"),
+                "delta": lambda: stream.write.delta(tmp_path / "delta", key="id", mode="upsert", name="out"),
+                "iceberg": lambda: stream.write.iceberg("s.t", catalog=catalog, key="id", mode="upsert", name="out"),
+            }
+            return hr.job("types", sinks[kind]())
+
+        run(job("v >= 0"), tmp_path)
+        sink = job("v + 0 >= 0").deploy(checkpoint=tmp_path / "state").verdicts[-1]
+        assert (sink.verdict, sink.inserted, sink.retracted) == ("corrected", 0, 0)
+        # and what differs is
+        sink = job("v + 0 > 3").deploy(checkpoint=tmp_path / "state").verdicts[-1]
+        assert (sink.inserted, sink.retracted) == (0, 4)
+        run(job("v + 0 > 3"), tmp_path)
+        sink = job("v + 1 > 4").deploy(checkpoint=tmp_path / "state").verdicts[-1]
+        assert (sink.verdict, sink.inserted, sink.retracted) == ("corrected", 0, 0)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
