@@ -51,7 +51,6 @@ def held(folder: Path, name: str) -> dict[tuple[int, ...], int]:
 
 # of a shadow run, in the process of the deploy; and of the run after it
 IN_DEPLOY = (
-    "after offsets are logged",
     "in a task@out",
     "after state commit",
     "after staging@out",
@@ -62,7 +61,7 @@ SAMPLE = ("after sink commit@out", "before the record")
 IN_RUN = [
     f"{point}@{sink}" if sink else point
     for point in POINTS
-    if point not in ("before offsets are logged", CALL)
+    if point not in ("before offsets are logged", "after offsets are logged", CALL)
     for sink in (("out", "table") if "sink" in point or "task" in point or "staging" in point else ("",))
 ]
 

@@ -572,7 +572,7 @@ def test_a_view_that_is_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         """
         STATE_CHANGED: out has rows of an earlier version in <tmp>/out, and aggregate(sales), which is new or was changed, would start without the rows read before
           at test_succession.py:*: return rows.group_by("shop").agg(spent=f"sum({of})")
-          hint: nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job with another name and sinks of its own.
+          hint: nothing was changed: `headrace deploy FILE` rebuilds what has no usable state and corrects the sinks, if that is possible; or continue with the version that wrote the checkpoint; or start over with fresh=True, which empties the sinks and reads all again; or run this version as a job with another name and sinks of its own.
           more: headrace error STATE_CHANGED
         """,
         lambda: run("amount * 2"),

@@ -47,6 +47,7 @@ def with_frozen_schemas(job: SparkJob, stored: Stored | None) -> SparkJob:
 
 
 _DEPLOY = "`headrace deploy FILE` moves the state to where this version needs it, and --dry-run shows how; fresh=True starts over"
+_REBUILD = "`headrace deploy FILE` makes the state anew from the rows read so far, if that is possible; "
 
 
 def identified(job: SparkJob, stored: Stored | None, folder: Path) -> tuple[Identity, dict[str, str]]:
@@ -58,7 +59,8 @@ def identified(job: SparkJob, stored: Stored | None, folder: Path) -> tuple[Iden
         return identify(stored.identity, job.shapes)
     except HeadraceError as error:
         if relocate(stored.identity, job.shapes).errors:
-            raise
+            all = [HeadraceError(one.code, one.message, hint=f"{_REBUILD}{one.hint}", site=one.site) for one in (error, *error.also)]
+            raise together(all) from None
         raise together([HeadraceError(one.code, one.message, hint=_DEPLOY, site=one.site) for one in (error, *error.also)]) from None
 
 

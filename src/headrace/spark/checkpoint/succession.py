@@ -76,13 +76,11 @@ def refuse_mixed_results(
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
             as_before = sink.name not in corrected
-            error = (
-                (_mixed(sink, forerunner, now, new, read, other) if as_before and not (sink.name in cut and forerunner) else None)
-                or (_moved(sink, forerunner, known, new, mark) if as_before else None)
-                or _misfit(sink, forerunner, job, mark)
-            )
+            mixed = _mixed(sink, forerunner, now, new, read, other) if as_before and not (sink.name in cut and forerunner) else None
+            mixed = mixed or (_moved(sink, forerunner, known, new, mark) if as_before else None)
+            error = mixed or _misfit(sink, forerunner, job, mark)
             if error is not None:
-                errors.append(error)
+                errors.append(error if mixed is None or drops else _with_deploy(error))
                 continue
             notices += _partial(sink, forerunner, now.live()[str(sink.name)], epoch, other, mark) if as_before else ()
             notices += _other_columns(sink, forerunner, job, epoch)
@@ -91,10 +89,9 @@ def refuse_mixed_results(
             errors += _lost_positions(query, sources)
             notices += [line for source in query.sources if (line := reads_elsewhere(source, sources.get(str(source.name)))) is not None]
             before = stored.identity.query(name)
-            errors += _other_within(kept, before)
+            others = [*_other_within(kept, before), *_mixed_programs(kept, before, now, new, other), *_reread(kept, before, other)]
+            errors += others if drops else map(_with_deploy, others)
             errors += _other_times(query, before, times, stored)
-            errors += _mixed_programs(kept, before, now, new, other)
-            errors += _reread(kept, before, other)
             errors += () if drops else replaced(before, now, query.operators)
             notices += otherwise(kept, before, now, epoch, other)
             notices += begun(before, now, [node for node in kept if _keeps(node)], epoch)
@@ -262,6 +259,13 @@ def _other_times(query: Query, old: QueryIdentity, times: Collection[str], store
         if before is not None and now is not None and before["column"] != now.column:
             change = f"the watermark of {source.name} uses {now.column} instead of {before['column']}"
             yield _refused(source, f"{change}, and the state of {by_time[0]} expires by the times in {before['column']}")
+
+
+def _with_deploy(error: HeadraceError) -> HeadraceError:
+    """Return the error of a start for a change that a deploy may follow."""
+    first = "nothing was changed: `headrace deploy FILE` rebuilds what has no usable state and corrects the sinks, if that is possible; or "
+    hint = (error.hint or "").replace("nothing was changed: ", first)
+    return HeadraceError(error.code, error.message, hint=hint, site=error.site)
 
 
 def _refused(node: Node, message: str, first: str = "") -> HeadraceError:
