@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,33 @@ def test_equal_rows_are_not_corrected(kind: str, zone: str, tmp_path: Path, spar
         assert (sink.verdict, sink.inserted, sink.retracted) == ("corrected", 0, 0)
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_a_table_that_is_not_of_the_job_alone(others: bool, tmp_path: Path) -> None:
+    """What others have written must not be removed: the author has to say that all rows are the job's."""
+
+    def job(over: int, table: str = "sums", key: str = "k") -> hr.Job:
+        sums = read(tmp_path, "rows", ROWS).filter(f"v > {over}").group_by("k").agg(s="sum(v)")
+        return hr.job("shop", sums.write.jdbc(f"sqlite:{tmp_path}/shop.db", table, key=key, name="table"))
+
+    add(tmp_path, 0)
+    with sqlite3.connect(tmp_path / "shop.db") as database:
+        database.execute("CREATE TABLE sums (k INT PRIMARY KEY, s BIGINT)")
+        database.execute("INSERT INTO sums VALUES (77, 77)")
+    if others:
+        with sqlite3.connect(tmp_path / "shop.db") as database:
+            database.execute("DELETE FROM sums")
+        hr.job(
+            "other",
+            read(tmp_path, "rows", ROWS)
+            .select(k="k + 100", s="CAST(v AS bigint)")
+            .write.jdbc(f"sqlite:{tmp_path}/shop.db", "sums", key="k", name="table"),
+        ).run(checkpoint=tmp_path / "other", progress=False)
+    run(job(10), tmp_path)
+    with pytest.raises(
+        HeadraceError, match=r"CANNOT_REBUILD: table gets other rows than before, and .*, table sums may have rows of others"
+    ):
+        job(20).deploy(checkpoint=tmp_path / "state")
+    table = job(20).deploy(checkpoint=tmp_path / "state", on_change={"table": "retract"}).verdicts[-1]
+    assert (table.verdict, table.retracted > 0) == ("corrected", True)

@@ -11,8 +11,10 @@ import errno
 import re
 import shutil
 import time
+import uuid
 from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from headrace.analysis.clocks import clocks
@@ -38,7 +40,7 @@ from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocated
 from headrace.spark.deploy.compose import compose
 from headrace.spark.deploy.correction import Correction, correct
-from headrace.spark.deploy.deployment import KEPT, Deployment
+from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
 from headrace.spark.deploy.diff import Comparison, Version
 from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
@@ -161,7 +163,28 @@ class _Deploy:
             if one.name != DEAD_LETTERS
         }
         self._refuse_other_history(marks)
-        return self.comparison.refuse(lambda sink: marks[sink][1])
+        notices = self.comparison.refuse(lambda sink: marks[sink][1])
+        for name, sinks in outlets.items():
+            for one in sinks:
+                if one.name in self.comparison.rebuild.unasked:
+                    self._refuse_shared(one, name)
+        return notices
+
+    def _refuse_shared(self, one: Outlet, query: str) -> None:
+        """Refuse the correction of a sink whose place may have rows of others: a correction would remove them."""
+        context = one.context(self.job, self.checkpoint, query)
+        try:
+            # as another checkpoint of the job would ask that wants to empty the place
+            one.sink.may_open(replace(context, fresh=True, checkpoint_id=uuid.uuid4().hex))
+        except HeadraceError as error:
+            if error.code != "TABLE_OWNED":
+                raise
+            raise HeadraceError(
+                "CANNOT_REBUILD",
+                f"{one.name} gets other rows than before, and {place_of(one.sink)} may have rows of others, which it would lose",
+                hint=f'if all its rows are those of this sink, say so: on_change={{"{one.name}": "{RETRACT}"}}',
+                site=one.node.site if one.node is not None else None,
+            ) from None
 
     def _mark(self, one: Outlet, query: str) -> Mark | None:
         with at(one.node):

@@ -32,13 +32,15 @@ from headrace.spelling import suggestion
 @dataclass(frozen=True)
 class Rebuild:
     """`operators`: those that are filled from history. `sinks`: those with other rows, and what becomes of each, one of `CHOICES`.
-    `filled`: those of them that hold no rows of an earlier version. `empty`: operators that begin empty, and why.
+    `filled`: those of them that hold no rows of an earlier version. `unasked`: those that are corrected although the user did not say so.
+    `empty`: operators that begin empty, and why.
     """
 
     operators: frozenset[str] = frozenset()
     sinks: Mapping[str, str] = field(default_factory=dict)
     filled: frozenset[str] = frozenset()
     empty: Mapping[str, str] = field(default_factory=dict)
+    unasked: frozenset[str] = frozenset()
     errors: tuple[HeadraceError, ...] = ()
 
     @property
@@ -122,7 +124,8 @@ def rebuild_of(
                 errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
     empty = {name: why for name in needed if (why := _obstacle(job, job.plan.nodes[name])) is not None}
     empty |= dict.fromkeys(fresh - needed, "so do its sinks")
-    return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, tuple(errors))
+    unasked = frozenset(name for name, how in sinks.items() if how == RETRACT and name not in choices and name not in filled)
+    return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, unasked, tuple(errors))
 
 
 def _fresh(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> set[str]:
