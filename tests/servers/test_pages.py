@@ -10,6 +10,7 @@ import pytest
 
 from tests.docs.test_examples import ROOT, run
 from tests.servers.kafka import Broker, Record
+from tests.servers.tables import Served
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,3 +25,14 @@ def test_kafka(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch:
         [Record(json.dumps({"id": n, "shop": shop, "amount": amount}), partition=at) for n, (shop, amount, at) in enumerate(orders)],
     )
     run(ROOT / "docs" / "connectors" / "kafka.md", {"localhost:9092": broker.servers})
+
+
+def test_correct(pg: Served, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tutorial: a mistake in a query is mended, and what was wrong in PostgreSQL with it."""
+    monkeypatch.chdir(tmp_path)
+    password = pg.server.variable
+    place = pg.url.removeprefix("postgresql://")
+    run(
+        ROOT / "docs" / "guides" / "correct.md",
+        {"postgresql://app@db/shop": f"postgresql://app@{place}", "postgresql://db/shop": pg.url, "DB_PASSWORD": password},
+    )
