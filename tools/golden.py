@@ -37,7 +37,7 @@ def main() -> None:
         for number, run in enumerate(cases(), 1):
             _write(case / str(number) / "plan.json", without_sites(run.job.plan.to_json()))
             if run.deploys is not None:
-                (case / str(number) / DEPLOYS).write_text(json.dumps(run.deploys), encoding="utf-8")
+                (case / str(number) / DEPLOYS).write_text(json.dumps({"on_change": dict(run.deploys), "runs": run.runs}), encoding="utf-8")
             files = {**run.changed, **{(source, number): rows for source, rows in run.files.items()}}
             for (source, of_run), rows in files.items():
                 file = case / str(number) / "in" / source / f"{of_run}.json"

@@ -22,6 +22,8 @@ class Run:
     changed: dict[tuple[str, int], Rows] = field(default_factory=dict)
     deploys: Mapping[str, str] | None = None
     """If this version is deployed before it runs, what becomes of its sinks."""
+    runs: bool = True
+    """Whether it runs after that."""
 
 
 def read(name: str, schema: str = ROWS, *, timed: bool = True) -> hr.Stream:
@@ -246,6 +248,21 @@ def moved() -> Iterator[Run]:
     yield Run(version(kept(both, "both")), last)
 
 
+def corrected() -> Iterator[Run]:
+    """A deploy has made state anew, and its corrections have not reached their sinks."""
+
+    def version(over: int) -> hr.Job:
+        rows = read("rows", timed=False)
+        sums = rows.filter(f"v > {over}").group_by("k").agg(v="sum(v)").named("sums")
+        most = rows.group_by("k").agg(v="max(v)").named("most")
+        return hr.job("corrected", kept(sums.changes(), "sums"), kept(most.changes(), "most"))
+
+    first = [row(k, n, n) for n in range(1, 9) for k in ("a", "b")]
+    yield Run(version(2), {"rows": first})
+    yield Run(version(5), {}, changed={("rows", 1): first}, deploys={}, runs=False)
+    yield Run(version(5), {"rows": [row(k, n, n) for n in range(3, 12) for k in ("a", "c")]})
+
+
 class Before(hr.Program):
     """The version that `After` follows."""
 
@@ -408,7 +425,7 @@ def grown() -> Iterator[Run]:
 
 CASES = {
     job.__name__: job
-    for job in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown, moved)
+    for job in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown, moved, corrected)
 }
 """The runs of a job, by name; the test makes the last run."""
 

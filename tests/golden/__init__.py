@@ -26,7 +26,7 @@ import headrace as hr
 
 GOLDEN = Path(__file__).parent
 DEPLOYS = "deploys"
-"""The file in the folder of a run whose version is deployed before it runs: what becomes of its sinks."""
+"""The file in the folder of a run whose version is deployed before it runs: what becomes of its sinks, and whether it runs."""
 
 
 def checkpoints() -> list[Path]:
@@ -51,9 +51,11 @@ def run(step: Path, folder: Path, *, last: bool, partitions: int | None = None) 
     with contextlib.chdir(folder):
         job = hr.load(step / "plan.json")
         if (step / DEPLOYS).exists():
-            on_change = json.loads((step / DEPLOYS).read_text(encoding="utf-8"))
-            job.deploy(checkpoint="checkpoint", partitions=3, on_change=on_change)
+            deploy = json.loads((step / DEPLOYS).read_text(encoding="utf-8"))
+            job.deploy(checkpoint="checkpoint", partitions=3, on_change=deploy["on_change"])
             partitions = None
+            if not deploy["runs"]:
+                return
         job.run(checkpoint="checkpoint", flush=last, progress=False, partitions=partitions)
 
 

@@ -132,7 +132,7 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     file.write_text(text_of((read(file) or {}) | {"format": 99}))
     check_error(
         """
-        CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads formats 1 to 4
+        CHECKPOINT_FORMAT: <tmp>/job.json has format 99; this version of headrace reads formats 1 to 5
           hint: use the version of headrace that wrote it, or start over with fresh=True
           more: headrace error CHECKPOINT_FORMAT
         """,

@@ -44,9 +44,9 @@ from headrace.spark.checkpoint.record import Record
 from headrace.spark.checkpoint.switch import finish
 from headrace.spark.compile.identity import Identity
 
-FORMAT = 4
+FORMAT = 5
 """Format 1 has no identities of epochs; format 2 has no hash of the steps of the rows of sinks and operators (`origin`); format 3 has no
-`home` of sinks that a deploy has moved and no `shards` of joins without keys.
+`home` of sinks that a deploy has moved and no `shards` of joins without keys; format 4 has no `corrections`.
 """
 MIGRATED = "migrated"
 SAVEPOINTS = "savepoints"
