@@ -149,8 +149,12 @@ class Sink(ports.Options, TableSink):
     def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         if not self.place.exists():
             return session.createDataFrame([], schema.ddl)
-        rows = session.createDataFrame(self.place.table().to_pyarrow_table().select(list(schema.names)))
-        return rows.selectExpr(*(f"CAST({quote(field.name)} AS {field.type.text}) AS {quote(field.name)}" for field in schema.fields))
+        table = self.place.table().to_pyarrow_table()
+        there = [name for name in schema.names if name in table.column_names]
+        rows = session.createDataFrame(table.select(there))
+        # the table may get a column with the next epoch
+        texts = {field.name: quote(field.name) if field.name in there else "NULL" for field in schema.fields}
+        return rows.selectExpr(*(f"CAST({texts[field.name]} AS {field.type.text}) AS {quote(field.name)}" for field in schema.fields))
 
     def _open_epochs(self, context: ports.SinkContext) -> Epochs:
         return Epochs(self.place, context)

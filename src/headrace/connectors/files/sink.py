@@ -241,6 +241,9 @@ class Sink(ports.Options, ports.Sink):
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return Sink(str(place.folder), format=self.format, partition_by=self.partition_by, options=self.writer_options)
 
+    def uncomparable(self, mode: str) -> str | None:
+        return "CSV does not return every value as it was written" if self.format == "csv" else None
+
     def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         files = RemoteManifest(session, self.path).files() if self._remote else list(map(paths.escaped, committed_files(self.folder)))
         if not files:

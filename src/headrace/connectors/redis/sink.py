@@ -199,6 +199,9 @@ class Sink(ports.Options, ports.Sink):
         ca = self.ca if place.server.startswith("rediss:") else None
         return Sink(place.server, prefix=f"{place.name}:", key=self.key, user=self.user, password=self.password, ca=ca)
 
+    def uncomparable(self, mode: str) -> str | None:
+        return None if self.value == "json" else 'its values are not JSON (value="json")'
+
     def contents(self, session: SparkSession, schema: Struct, mode: str) -> DataFrame:
         server = self._connected()
         values, keys = [], self._keys(server)

@@ -1,6 +1,6 @@
 """The corrections of sinks: rows with which a deploy makes a sink equal to the new version, delivered by the first epoch after it, alone.
 
-corrections/QUERY/epoch.json      the epoch that delivers them
+corrections/QUERY/epoch.json      the epoch that delivers them, and the place of each sink
 corrections/QUERY/SINK/*.parquet  the rows of a sink; `_weight` says how often a row is added, or retracted if negative
 
 They are a scan of their own, whose files the deploy has logged with the epoch: the sink gets them once, as it gets the rows of any epoch.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from headrace.durable import atomic
 from headrace.durable.sums import read, text_of
 from headrace.ports import paths
 from headrace.ports.weights import WEIGHT
+from headrace.schema import Struct
 from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.offsets import offset_name
 from headrace.spark.compile.identity import correction_scan
@@ -34,6 +35,16 @@ def place(corrections: Path, query: str, sink: str) -> Path:
     return corrections / query / offset_name(sink)
 
 
+def neutral(schema: Struct) -> str:
+    """Return the columns of a correction: those of a sink, without names that may mean something else in a scan.
+
+    >>> from headrace.schema import parse_schema
+    >>> neutral(parse_schema("card string, _position int"))
+    'c0 string, c1 int'
+    """
+    return ", ".join(f"c{place} {field.type}" for place, field in enumerate(schema.fields))
+
+
 def scan(session: SparkSession, corrections: Path, query: str, sink: str, ddl: str, *, weighted: bool) -> tuple[DataFrame, dict[str, Any]]:
     """Return the DataFrame of the rows of a sink with these columns, and how the kernel reads it."""
     options = {
@@ -44,11 +55,13 @@ def scan(session: SparkSession, corrections: Path, query: str, sink: str, ddl: s
         "moves": "true",
         "pending": "true",
     }
-    return session.readStream.format("headrace.source.Files").options(**options).load(), {"kind": "columns"}
+    return session.readStream.format("headrace.source.Files").options(**options).load(), {"kind": "columns", "schema": ddl}
 
 
-def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Collection[str]) -> Mapping[str, str]:
-    """Log the files of a query's sinks as those of an epoch, in Spark's `folder` of the query. Returns the offsets of their scans."""
+def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Mapping[str, str]) -> Mapping[str, str]:
+    """Log the files of a query's sinks, by name with their places, as those of an epoch, in Spark's `folder` of the query. Returns the
+    offsets of their scans.
+    """
     offsets = {}
     for sink in sinks:
         name = offset_name(correction_scan(sink))
@@ -59,14 +72,14 @@ def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Collecti
         (folder / "sources" / name).mkdir(parents=True)
         atomic.replace(folder / "sources" / name / "0", "\n".join(["v3", *map(json.dumps, entries), ""]))
         offsets[name] = json.dumps({"logOffset": 0}, separators=(",", ":"))
-    atomic.replace(corrections / query / _EPOCH, text_of({"epoch": epoch}))
+    atomic.replace(corrections / query / _EPOCH, text_of({"epoch": epoch, "sinks": dict(sinks)}))
     return offsets
 
 
-def undelivered(corrections: Path, query: str, folder: Path) -> bool:
-    """Return whether a query has corrections that its sinks did not get so far. `folder`: Spark's folder of the query."""
+def undelivered(corrections: Path, query: str, folder: Path) -> dict[str, str]:
+    """Return the sinks of a query that did not get their corrections so far, with their places. `folder`: Spark's folder of the query."""
     entry = read(corrections / query / _EPOCH)
-    return entry is not None and logged(folder, "commits") < int(entry["epoch"])
+    return {} if entry is None or logged(folder, "commits") >= int(entry["epoch"]) else dict(entry["sinks"])
 
 
 def forget(corrections: Path, query: str) -> None:

@@ -112,8 +112,8 @@ def _corrections(query: Query, at: Lowering, routes: _Routes, readers: Mapping[s
         if name in readers:
             yield SourceText(
                 name=name,
-                schema=at.schemas.of[str(sink.name)].ddl,
-                reader={"options": {}, **readers[name]},
+                schema=readers[name]["schema"],
+                reader={"kind": readers[name]["kind"], "options": {}},
                 malformed="fail",
                 watermark=None,
                 routes=(routes.correcting(sink),),

@@ -134,10 +134,8 @@ def _one_sink_a_folder(plan: Plan) -> None:
 
 
 def limited(job: SparkJob, sinks: Iterable[Sink]) -> SparkJob:
-    """Return the part of a compiled job that ends in some of its sinks, which may have another connector. Its operators are the same."""
-    nodes = {str(sink.name): sink for sink in sinks}
-    whole = job.plan.changed({job.plan.nodes[name]: node for name, node in nodes.items()})
-    plan = Plan.of(whole.job, [whole.nodes[name] for name in nodes], whole.settings)
+    """Return the part of a compiled job that ends in these sinks, which are behind nodes of its plan. Its operators are the same."""
+    plan = Plan.of(job.plan.job, sinks, job.plan.settings)
     schemas = check(plan)
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())

@@ -1,4 +1,4 @@
-"""A sink that keeps the rows of another one in files, for a run of which the other one must not know."""
+"""Sinks of a run of which no place outside must know."""
 
 from __future__ import annotations
 
@@ -44,3 +44,27 @@ class Capture(ports.Sink):
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         self.epochs[epoch] = [paths.escaped(self.folder / file["path"]) for file in staged.files]
+
+
+class Nothing(ports.Sink):
+    """A sink that keeps no row, for an operator of which only the state is wanted."""
+
+    connector = "nothing"
+
+    @property
+    def traits(self) -> ports.SinkTraits:
+        return ports.SinkTraits("idempotent", "it keeps nothing", accepts=("append", "changes"), lasting=False)
+
+    def options(self) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Self:
+        raise NotImplementedError("no plan has this sink")
+
+    def open(self, context: ports.SinkContext) -> None: ...
+
+    def stage(self) -> dict[str, Any]:
+        return {"kind": "none"}
+
+    def commit(self, epoch: int, staged: ports.Staged) -> None: ...

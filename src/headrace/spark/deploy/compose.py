@@ -46,20 +46,22 @@ def compose(
     log: Path,
     rebuilt: Sequence[Origin] = (),
     counted: Mapping[Key, int] | None = None,
-    corrected: Collection[str] = (),
+    corrected: Mapping[str, str] | None = None,
+    elsewhere: Collection[str] = (),
 ) -> Counts:
     """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
 
     `controls`: the names of the query's control sources in Spark's logs, by source. `gone`: the stored queries that other queries continue.
     `timed`: the operators that use event time. `rebuilt`: the stored queries of a shadow run; `counted`: its counts. `corrected`: the sinks
-    whose corrections are in `place`; the first epoch of the query, which is logged here, delivers them.
+    whose corrections are in `place`, with their places; the first epoch of the query, which is logged here, delivers them. `elsewhere`: the
+    sinks that begin in another place.
     """
     query = one.identity
     known = {source for origin in origins for source in origin.query.sources}
     epoch = max(origin.epoch for origin in origins)
     watermark = _watermark(query, origins, timed)
+    handled = handled_watermark(query, origins, timed)
     folder = place / "queries" / query.name
-    handled = min(origin.handled for origin in origins)
     offsets = _logs(query, origins, folder, controls.values(), epoch=epoch, watermark=handled, after=watermark, partitions=partitions)
     for origin in origins:
         # Spark finds the old state by the paths in its own metadata
@@ -88,7 +90,8 @@ def compose(
     totals = divided(query, stored, gone, known - set(query.sources))
     ops = {entry.op for entry in query.entries}
     counts_of = {**totals.counts, **{key: n for key, n in (counted or {}).items() if key[1] in ops}}
-    Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch, counts=counts_of))
+    written = {name: last for name, last in totals.written.items() if name not in elsewhere}
+    Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch, counts=counts_of, written=written))
     return counts
 
 
@@ -120,8 +123,7 @@ def divided(query: QueryIdentity, totals: Mapping[str, Totals], gone: Collection
 
 def _watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[str]) -> int:
     """Return the watermark with which a query goes on, in milliseconds: that of the queries whose operators use event time."""
-    here = {entry.op for name, entry in query.live().items() if name in timed}
-    using = [origin for origin in origins if any(entry.op in here for entry in origin.query.entries)]
+    using = _using(query, origins, timed)
     marks = {origin.watermark for origin in using}
     if len(marks) > 1:
         raise HeadraceError(
@@ -130,6 +132,20 @@ def _watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collectio
             hint="run the earlier version until both are at the same time; or let no view read sources of both",
         )
     return min(marks or {origin.watermark for origin in origins})
+
+
+def handled_watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[str]) -> int:
+    """Return the watermark up to which operators of a query's origins have handled time, in milliseconds; if none uses event time, the least
+    of the origins.
+    """
+    using = _using(query, origins, timed)
+    return max(origin.handled for origin in using) if using else min(origin.handled for origin in origins)
+
+
+def _using(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[str]) -> list[Origin]:
+    """Return the stored queries whose operators use event time."""
+    here = {entry.op for name, entry in query.live().items() if name in timed}
+    return [origin for origin in origins if any(entry.op in here for entry in origin.query.entries)]
 
 
 def _logs(

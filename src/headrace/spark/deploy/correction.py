@@ -1,9 +1,12 @@
-"""The correction of a sink: the rows of the new version minus those that it holds."""
+"""The correction of a sink: the rows of the new version minus those that it holds.
+
+Columns have the names c0, c1, ... throughout, so that none of the sink's can be taken for another.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -20,9 +23,8 @@ from headrace.spark.deploy.capture import Capture
 from headrace.spark.deploy.rebuild import shows_changes
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
 
-_EPOCH = "_epoch"
 _INSERTED = ("insert", "update_after")
 
 
@@ -34,24 +36,24 @@ class Correction:
     retracted: int
 
 
-def correct(sink: Sink, schema: Struct, rows: Capture, place: Path, *, filled: bool, files: int) -> Correction | None:
+def correct(
+    sink: Sink, schema: Struct, rows: Capture, place: Path, settings: Mapping[str, str], *, filled: bool, files: int
+) -> Correction | None:
     """Write the correction of a sink to a folder, in at most so many files; None if there is nothing to correct. `rows`: those of the new
-    version. `filled`: the sink holds none.
+    version. `settings`: those that give texts and times their meaning in the job. `filled`: the sink holds none.
     """
-    spark = session()
-    names = [name for name in schema.names if not (shows_changes(sink) and name == CHANGE)]
-    changes = _new(sink, schema, rows, names)
+    spark = _own(settings)
+    form = _Form(sink, schema)
+    changes = form.new(spark, rows)
     if not filled:
-        held = frame_in(sink.connect(), spark, schema, sink.mode)
-        changes = changes.unionAll(_weighed(sink, held, names).select(*_columns(names), (-_column(WEIGHT)).alias(WEIGHT)))
-    by = _key(sink) or names
+        held = form.weighed(frame_in(sink.connect(), spark, schema, sink.mode))
+        changes = changes.unionAll(held.select(*form.columns, (-_column(WEIGHT)).alias(WEIGHT)))
     whole = place.with_name(f"{place.name}.all")
-    _net(changes, names).repartition(files, *_columns(by)).write.parquet(str(whole))
+    _net(changes, form.columns).repartition(files, *form.by).write.parquet(str(whole))
     difference = spark.read.parquet(str(whole))
     correction = _counted(difference)
     if correction is not None:
-        last = [_column(WEIGHT)] if sink.mode != "append" else [_column(CHANGE).isin(*_INSERTED)] if shows_changes(sink) else []
-        written = _as_written(sink, difference, names).repartition(files, *_columns(by)).sortWithinPartitions(*_columns(by), *last)
+        written = form.as_written(difference).repartition(files, *form.by).sortWithinPartitions(*form.by, form.last)
         written.write.parquet(str(place))
         for path in place.iterdir():
             if path.suffix != ".parquet" or path.name.startswith("."):
@@ -60,100 +62,102 @@ def correct(sink: Sink, schema: Struct, rows: Capture, place: Path, *, filled: b
     return correction
 
 
+def _own(settings: Mapping[str, str]) -> SparkSession:
+    """Return a session with the settings of the job; that of the user may have others."""
+    own = session().newSession()
+    for name, value in settings.items():
+        own.conf.set(name, value)
+    return own
+
+
+class _Form:
+    """The rows of a sink: their columns, their key if rows replace each other, and how changes are shown."""
+
+    def __init__(self, sink: Sink, schema: Struct) -> None:
+        self._sink, self._schema = sink, schema
+        self._shows = shows_changes(sink)
+        places = {name: f"c{place}" for place, name in enumerate(schema.names)}
+        self._change = places.get(CHANGE, "") if self._shows else ""
+        self.columns = [_column(name) for name in places.values() if name != self._change]
+        upserts = sink.input if isinstance(sink.input, Upserts) else None
+        self._key = [_column(places[name]) for name in upserts.key] if upserts is not None else []
+        self._replaces = upserts is not None and upserts.replaces
+        self.by = self._key or self.columns
+        changed = _column(self._change).isin(*_INSERTED) if self._shows else None
+        # the row that is retracted comes before the one that replaces it
+        self.last = _column(WEIGHT) if sink.mode != "append" else self.columns[0] if changed is None else changed
+
+    def new(self, spark: SparkSession, rows: Capture) -> DataFrame:
+        """Return the rows of the new version with their weights."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as f
+
+        parts = [
+            self.weighed(spark.read.parquet(*paths)).withColumn("epoch", f.lit(epoch)) for epoch, paths in rows.epochs.items() if paths
+        ]
+        if not parts:
+            return self.weighed(spark.createDataFrame([], self._schema.ddl))
+        changes = reduce(lambda one, other: one.unionAll(other), parts)
+        if self._key:
+            # of a key the sink has the row that was last
+            last = f.max(_column("epoch")).over(Window.partitionBy(*self._key))
+            changes = changes.withColumn("last", last).where((_column("epoch") == _column("last")) & (_column(WEIGHT) > 0))
+        return changes.select(*self.columns, _column(WEIGHT))
+
+    def weighed(self, rows: DataFrame) -> DataFrame:
+        """Return rows as a sink has them, with their weights in a column."""
+        from pyspark.sql import functions as f
+
+        names = [f"c{place}" for place in range(len(self._schema.names))]
+        has_weight = len(rows.columns) > len(names)
+        renamed = rows.toDF(*names, *([WEIGHT] if has_weight else []))
+        if has_weight:
+            weight = _column(WEIGHT)
+        elif self._shows:
+            weight = f.when(_column(self._change).isin(*_INSERTED), 1).otherwise(-1).cast("bigint")
+        else:
+            weight = f.lit(1).cast("bigint")
+        return renamed.select(*self.columns, weight.alias(WEIGHT))
+
+    def as_written(self, difference: DataFrame) -> DataFrame:
+        """Return a difference in the form in which the sink gets its rows."""
+        from pyspark.sql import Window
+        from pyspark.sql import functions as f
+
+        same_key = Window.partitionBy(*self._key)
+        if self._sink.mode != "append":
+            if not self._replaces:
+                return difference
+            # the retraction of a row that another one replaces is left out
+            most = difference.withColumn("most", f.max(_column(WEIGHT)).over(same_key))
+            return most.where((_column(WEIGHT) > 0) | (_column("most") < 0)).drop("most")
+        each = difference.withColumn("times", f.explode(f.sequence(f.lit(1), f.abs(_column(WEIGHT)))))
+        if not self._shows:
+            return each.select(*self.columns)
+        update = f.count("*").over(same_key) > 1 if self._key else f.lit(False)
+        added = f.when(update, "update_after").otherwise("insert")
+        taken = f.when(update, "update_before").otherwise("delete")
+        word = f.when(_column(WEIGHT) > 0, added).otherwise(taken).alias(self._change)
+        names = [f"c{place}" for place in range(len(self._schema.names))]
+        return each.select(*self.columns, word).select(*map(_column, names))
+
+
+def _net(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return rows.groupBy(*columns).agg(f.sum(_column(WEIGHT)).alias(WEIGHT)).where(_column(WEIGHT) != 0)
+
+
 def _counted(difference: DataFrame) -> Correction | None:
     from pyspark.sql import functions as f
 
     weight = _column(WEIGHT)
-    inserted, retracted = difference.agg(*(f.sum(f.when(sign, f.abs(weight)).otherwise(0)) for sign in (weight > 0, weight < 0))).collect()[
-        0
-    ]
+    sums = (f.sum(f.when(sign, f.abs(weight)).otherwise(0)) for sign in (weight > 0, weight < 0))
+    inserted, retracted = difference.agg(*sums).collect()[0]
     return Correction(inserted or 0, retracted or 0) if inserted or retracted else None
-
-
-def _new(sink: Sink, schema: Struct, rows: Capture, names: Sequence[str]) -> DataFrame:
-    """Return the rows of the new version with their weights."""
-    from pyspark.sql import functions as f
-
-    spark = session()
-    parts = [spark.read.parquet(*paths).withColumn(_EPOCH, f.lit(epoch)) for epoch, paths in rows.epochs.items() if paths]
-    if not parts:
-        return spark.createDataFrame([], f"{schema.ddl}, {WEIGHT} bigint").select(*_columns(names), _column(WEIGHT))
-    changes = _weighed(sink, reduce(lambda one, other: one.unionAll(other), parts), names, _EPOCH)
-    key = _key(sink)
-    if not key:
-        return changes.drop(_EPOCH)
-    # of a key the sink has the row that was last
-    from pyspark.sql import Window
-
-    last = f.max(_column(_EPOCH)).over(Window.partitionBy(*_columns(key)))
-    return changes.withColumn("_last", last).where((_column(_EPOCH) == _column("_last")) & (_column(WEIGHT) > 0)).drop(_EPOCH, "_last")
-
-
-def _weighed(sink: Sink, rows: DataFrame, names: Sequence[str], *more: str) -> DataFrame:
-    """Return rows as a sink has them with their weights in a column."""
-    from pyspark.sql import functions as f
-
-    if WEIGHT in rows.columns:
-        weight = _column(WEIGHT)
-    elif shows_changes(sink):
-        weight = f.when(_column(CHANGE).isin(*_INSERTED), 1).otherwise(-1).cast("bigint")
-    else:
-        weight = f.lit(1).cast("bigint")
-    return rows.select(*_columns(names), *_columns(more), weight.alias(WEIGHT))
-
-
-def _net(rows: DataFrame, names: Sequence[str]) -> DataFrame:
-    from pyspark.sql import functions as f
-
-    return rows.groupBy(*_columns(names)).agg(f.sum(_column(WEIGHT)).alias(WEIGHT)).where(_column(WEIGHT) != 0)
-
-
-def _as_written(sink: Sink, difference: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Return a difference in the form in which the sink gets its rows."""
-    from pyspark.sql import functions as f
-
-    key = _key(sink)
-    if sink.mode != "append":
-        return _replacing(difference, key) if isinstance(sink.input, Upserts) and sink.input.replaces else difference
-    times = difference.select("*", f.explode(f.sequence(f.lit(1), f.abs(_column(WEIGHT)))).alias("_time"))
-    if not shows_changes(sink):
-        return times.select(*_columns(names))
-    return times.select(*_columns(names), _word(key).alias(CHANGE))
-
-
-def _replacing(difference: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Leave out the retraction of a row that another one replaces."""
-    return difference.withColumn("_most", _most(key)).where((_column(WEIGHT) > 0) | (_column("_most") < 0)).drop("_most")
-
-
-def _most(key: Sequence[str]) -> Column:
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    return f.max(_column(WEIGHT)).over(Window.partitionBy(*_columns(key)))
-
-
-def _word(key: Sequence[str]) -> Column:
-    """Return the word for a change; an update of a key is two rows."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
-    if not key:
-        return f.when(_column(WEIGHT) > 0, "insert").otherwise("delete")
-    both = f.count("*").over(Window.partitionBy(*_columns(key))) > 1
-    added = f.when(both, "update_after").otherwise("insert")
-    return f.when(_column(WEIGHT) > 0, added).otherwise(f.when(both, "update_before").otherwise("delete"))
-
-
-def _key(sink: Sink) -> tuple[str, ...]:
-    return sink.input.key if isinstance(sink.input, Upserts) else ()
 
 
 def _column(name: str) -> Column:
     from pyspark.sql import functions as f
 
-    return f.col("`" + name.replace("`", "``") + "`")
-
-
-def _columns(names: Sequence[str]) -> list[Column]:
-    return [_column(name) for name in names]
+    return f.col(name)

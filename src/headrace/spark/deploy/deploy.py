@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -38,7 +38,7 @@ from headrace.spark.checkpoint.record import place_of
 from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocated
-from headrace.spark.deploy.compose import compose
+from headrace.spark.deploy.compose import compose, handled_watermark
 from headrace.spark.deploy.correction import Correction, correct
 from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
 from headrace.spark.deploy.diff import Comparison, Version
@@ -244,7 +244,7 @@ class _Deploy:
                 if self._is_composed(one):
                     timed = [str(source.name) for source in query.sources if source.watermark is not None]
                     controls = control_names(one.identity.sources, timed, one.identity.clock)
-                    corrected = [str(sink.name) for sink in query.sinks if str(sink.name) in corrections]
+                    corrected = {str(sink.name): place_of(sink.connect()) for sink in query.sinks if str(sink.name) in corrections}
                     counts |= self._composed(one, controls, place, log, shadow, corrected)
             shutil.rmtree(place / _SHADOW, ignore_errors=True)
             self._take_savepoint()
@@ -268,7 +268,8 @@ class _Deploy:
         if not rebuild.operators and not rebuild.corrected:
             return None, {}
         before = self.comparison.old.totals
-        run = ShadowRun(self.job, self.relocation, rebuild, self.origins, self.checkpoint.folder, place / _SHADOW, self.partitions)
+        handled = {query.name: self._handled(self.relocation.queries[query.name]) for query in self.job.queries}
+        run = ShadowRun(self.job, self.relocation, rebuild, self.origins, self.checkpoint.folder, place / _SHADOW, self.partitions, handled)
         shadow = run.run(before)
         corrections: dict[str, Correction] = {}
         for query in self.job.queries:
@@ -280,7 +281,13 @@ class _Deploy:
                 to = corrections_place(place / FOLDER, name, of)
                 with at(sink):
                     correction = correct(
-                        sink, self.job.schemas.of[of], shadow.rows[of], to, filled=of in rebuild.filled, files=self.partitions
+                        sink,
+                        self.job.schemas.of[of],
+                        shadow.rows[of],
+                        to,
+                        self.job.settings,
+                        filled=of in rebuild.filled,
+                        files=self.partitions,
                     )
                 if correction is not None:
                     corrections[of] = correction
@@ -310,7 +317,7 @@ class _Deploy:
         place: Path,
         log: Path,
         shadow: Shadow | None,
-        corrected: Collection[str],
+        corrected: Mapping[str, str],
     ) -> Counts:
         return compose(
             one,
@@ -320,7 +327,7 @@ class _Deploy:
             plan=self.job.plan.fingerprint,
             controls=controls,
             gone=self.relocation.gone,
-            timed={name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT},
+            timed=self._timed(),
             partitions=self.partitions,
             settings=self.job.settings,
             changes=[rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()) if rewrite.change],
@@ -328,7 +335,17 @@ class _Deploy:
             rebuilt=shadow.origins if shadow is not None else (),
             counted=shadow.counts if shadow is not None else {},
             corrected=corrected,
+            elsewhere=self.comparison.rebuild.filled,
         )
+
+    def _timed(self) -> set[str]:
+        """Return the operators that use event time."""
+        return {name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT}
+
+    def _handled(self, one: Relocated) -> int:
+        """Return the watermark up to which a query has handled time."""
+        origins = [self.origins[name] for name in one.origins if name in self.origins]
+        return handled_watermark(one.identity, origins, self._timed()) if origins else 0
 
     def _gone(self) -> list[str]:
         """Return the queries whose folders are removed: other queries continue them, or they have no completed epoch."""

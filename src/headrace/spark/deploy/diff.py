@@ -12,8 +12,9 @@ from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.plan import DisplayNames, Plan
 from headrace.spark.checkpoint.compare import refuse_other_settings, with_frozen_schemas
-from headrace.spark.checkpoint.folder import Stored
-from headrace.spark.checkpoint.forerunner import forerunners
+from headrace.spark.checkpoint.corrections import FOLDER, undelivered
+from headrace.spark.checkpoint.folder import Stored, query_folder
+from headrace.spark.checkpoint.forerunner import Forerunner, forerunners
 from headrace.spark.checkpoint.readings import renamed, reread
 from headrace.spark.checkpoint.record import Totals, recorded
 from headrace.spark.checkpoint.succession import refuse_mixed_results
@@ -30,10 +31,11 @@ from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrite
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a job as it is stored, and the counts of its queries."""
+    """A version of a job as it is stored, the counts of its queries, and the sinks whose corrections were not delivered so far."""
 
     stored: Stored
     totals: Mapping[str, Totals]
+    waiting: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, job: SparkJob) -> Version:
@@ -46,7 +48,9 @@ class Version:
     @classmethod
     def kept(cls, folder: Path, stored: Stored) -> Version:
         """Return the version of a checkpoint."""
-        return cls(stored, {query.name: recorded(folder / "record", query.name) for query in stored.identity.queries})
+        names = [query.name for query in stored.identity.queries]
+        waiting = (sink for name in names for sink in undelivered(folder / FOLDER, name, query_folder(folder, name)))
+        return cls(stored, {name: recorded(folder / "record", name) for name in names}, frozenset(waiting))
 
 
 class Comparison:
@@ -67,16 +71,18 @@ class Comparison:
         anew = frozenset(otherwise_fed(self.job, self.old.stored.plan))
         while True:
             relocation = relocate(self.old.stored.identity, self.job.shapes, shards, anew)
-            more = mismatched(self.job, relocation, self.old.totals)
+            more = mismatched(self.job, relocation, self.old.totals, self._known(relocation), self._choices)
             if more <= anew:
                 return relocation
             anew |= more
 
     def _rebuild(self, mark: Callable[[str], Mark | None]) -> Rebuild:
-        known = forerunners(replace(self.old.stored, identity=self.relocation.before), self._totals())
-        return rebuild_of(
-            self.job, self.relocation, self.old.totals, known, reread(self.job.plan, self.old.stored.plan), self._choices, mark
-        )
+        known, other = self._known(self.relocation), reread(self.job.plan, self.old.stored.plan)
+        return rebuild_of(self.job, self.relocation, self.old.totals, known, other, self._choices, mark, self.old.waiting)
+
+    def _known(self, relocation: Relocation) -> list[Forerunner]:
+        """Return the sinks of the old version."""
+        return list(forerunners(replace(self.old.stored, identity=relocation.before), self._totals(relocation)))
 
     def refuse(self, mark: Callable[[str], Mark | None] = lambda sink: None) -> tuple[str, ...]:
         """Raise why the new version cannot continue from the old one. Returns the notices of a start. `mark`: what a sink holds."""
@@ -109,11 +115,11 @@ class Comparison:
             tuple(map(shown.text, notices)),
         )
 
-    def _totals(self) -> dict[str, Totals]:
+    def _totals(self, relocation: Relocation) -> dict[str, Totals]:
         """Return the counts of what is stored, divided among the queries of the new version."""
         return {
-            one.identity.name: divided(one.before, {origin: self.old.totals[origin] for origin in one.origins}, self.relocation.gone)
-            for one in self.relocation.queries.values()
+            one.identity.name: divided(one.before, {origin: self.old.totals[origin] for origin in one.origins}, relocation.gone)
+            for one in relocation.queries.values()
             if one.before is not None
         }
 
@@ -125,7 +131,7 @@ class Comparison:
             before,
             relocation.identity,
             relocation.names,
-            self._totals(),
+            self._totals(relocation),
             mark,
             drops=True,
             rebuilt=rebuild.operators,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -10,11 +10,11 @@ from typing import Any
 from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Sink, Source
+from headrace.ops import Lookup, Sink, Source, groups
 from headrace.ops.changes import CHANGE, Changes
 from headrace.ops.facts.carried import PROCESSING
 from headrace.ops.ledger import Ledger
-from headrace.ops.operator import operator
+from headrace.ops.operator import Operator, operator
 from headrace.ops.upserts import Upserts
 from headrace.plan import Node, Plan, Role, order
 from headrace.schema import Array, Map, Struct
@@ -59,19 +59,40 @@ def otherwise_fed(job: SparkJob, before: Mapping[str, Any]) -> set[str]:
     return {name for name in other if _is_of_query(job.plan.nodes[name])}
 
 
-def mismatched(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> frozenset[str]:
-    """Return operators of queries whose state does not match that of operators without usable state, which are rebuilt: those that they
-    feed; and those that feed them and may send other rows in a rebuild, in which no row is late, and all rows are of one epoch.
+def mismatched(
+    job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals], known: Iterable[Forerunner], choices: Mapping[str, str]
+) -> frozenset[str]:
+    """Return operators of queries whose state does not match that of operators without usable state: those that they feed; and those that
+    feed an operator which is filled from history, and may send other rows in a rebuild, in which no row is late, and all are of one epoch.
     """
     fresh = {job.plan.nodes[name] for name in _fresh(job, relocation, totals)}
+    filled = _needed(job, {str(node.name) for node in fresh}, list(known), choices)
+    ends = [job.plan.nodes[name] for name in filled if _obstacle(job, job.plan.nodes[name]) is None]
+    early = {node for node, group in groups([job.plan.nodes[name] for name in job.plan.sinks]).items() if group.early_ms}
     numbers = {name: entry.op for one in relocation.queries.values() for name, entry in one.identity.live().items()}
-    late = {name for name, number in numbers.items() if any(one.of_operators({number}, "late") for one in totals.values())}
-    other = {node for node in map(operator, order(fresh)) if _is_of_query(node) and (node.caveat or node.name in late)}
+
+    def differs(node: Operator) -> bool:
+        number = {numbers.get(str(node.name), 0)}
+        lost = any(one.of_operators(number, kind) for one in totals.values() for kind in ("late", "dead"))
+        return bool(node.caveat) or node.forgets_after is not None or node in early or lost
+
+    other = {node for node in map(operator, order(ends)) if _is_of_query(node) and differs(node)}
     reached: set[Node] = set()
     for node in job.plan.nodes.values():
         if node in fresh | other or (not _is_program(node) and any(one in reached for one in node.inputs)):
             reached.add(node)
     return frozenset(str(node.name) for node in reached - fresh if _is_of_query(node))
+
+
+def _needed(job: SparkJob, fresh: Collection[str], known: Sequence[Forerunner], choices: Mapping[str, str]) -> set[str]:
+    """Return those of the operators without state that need the rows read so far: not those of new sinks that begin now."""
+    needed: set[str] = set()
+    for name in job.plan.sinks:
+        sink = job.plan.nodes[name]
+        assert isinstance(sink, Sink)
+        if choices.get(name) != FROM_NOW or forerunner_of(sink, known, job.plan.sinks) is not None:
+            needed |= {str(node.name) for node in order([sink])} & set(fresh)
+    return needed
 
 
 def _is_program(node: Node) -> bool:
@@ -91,15 +112,17 @@ def rebuild_of(
     other: Mapping[str, str],
     choices: Mapping[str, str],
     mark: Callable[[str], Mark | None],
+    waiting: Collection[str],
 ) -> Rebuild:
     """Return what a version has to rebuild. `totals`: the counts of the stored queries. `known`: their sinks. `other`: the nodes whose rows
-    are read in another way. `choices`: what becomes of sinks. `mark`: what a sink holds, None if that is unknown.
+    are read in another way. `choices`: what becomes of sinks. `mark`: what a sink holds, None if that is unknown. `waiting`: the
+    sinks to which corrections of an earlier deploy were not delivered.
     """
     known, mark = list(known), cache(mark)
     fresh = _fresh(job, relocation, totals)
     sinks: dict[str, str] = {}
     filled: set[str] = set()
-    needed: set[str] = set()
+    needed = _needed(job, fresh, known, choices)
     errors: list[HeadraceError] = []
     for query in job.queries:
         one = relocation.queries[query.name]
@@ -108,14 +131,13 @@ def rebuild_of(
             past = moved_along(sink, forerunner_of(sink, known, job.plan.sinks), known, mark)
             choice, lasting = choices.get(name), connected.traits.lasting
             shape = one.identity.live()[name].shape
-            if not (past is None and choice == FROM_NOW):
-                needed |= {str(node.name) for node in order([sink])} & fresh
-            if past is not None and not _differs(sink, past, shape, fresh, other):
+            if past is not None and name not in waiting and not _differs(sink, past, shape, fresh, other):
                 continue
             if choice is None and past is not None and not lasting and _only_adds(sink):
                 continue  # it shows the output of a run
             sinks[name] = choice or RETRACT
-            if past is None or not lasting or (_is_elsewhere(sink, past) and _is_empty(mark(name))):
+            begun = past is not None and lasting and not (_is_elsewhere(sink, past) and _is_empty(mark(name)))
+            if not begun or (name in waiting and _only_adds(sink)):
                 filled.add(name)
             if sinks[name] == RETRACT:
                 error = _uncorrectable(job, sink, choice, name in filled)
@@ -123,6 +145,10 @@ def rebuild_of(
             elif name not in filled and not _only_adds(sink):
                 errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
     empty = {name: why for name in needed if (why := _obstacle(job, job.plan.nodes[name])) is not None}
+    stored = {
+        name for one in relocation.queries.values() if one.before is not None for name in one.before.live()
+    } - relocation.errors.keys()
+    errors += [_lost(job.plan.nodes[name], why) for name, why in empty.items() if name in stored]
     empty |= dict.fromkeys(fresh - needed, "so do its sinks")
     unasked = frozenset(name for name, how in sinks.items() if how == RETRACT and name not in choices and name not in filled)
     return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, unasked, tuple(errors))
@@ -145,7 +171,19 @@ def _differs(sink: Sink, past: Forerunner, shape: Shape, fresh: Collection[str],
         return True
     if _is_elsewhere(sink, past) and not _only_adds(sink):
         return True
-    return any(str(node.name) in fresh for node in order([sink]))
+    return any(str(node.name) in fresh for node in _up_to_programs(sink, fresh))
+
+
+def _up_to_programs(end: Node, fresh: Collection[str]) -> list[Node]:
+    """Return the nodes upstream of one, up to programs that keep their state: these take rows as they come, and send none again."""
+    seen: dict[Node, None] = {}
+    stack = list(end.inputs)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen[node] = None
+            stack += () if _is_program(node) and str(node.name) not in fresh else node.inputs
+    return list(seen)
 
 
 def _is_elsewhere(sink: Sink, past: Forerunner) -> bool:
@@ -176,6 +214,8 @@ def _obstacle(job: SparkJob, end: Node) -> str | None:
             return f"{name} cannot be read again: {node.connect().traits.why}"
         if isinstance(node, Lookup) and not node.repeatable:
             return f"{name} cannot be asked again for its earlier answers"
+        if _is_program(node) and operator(node).caveat:
+            return f"{name} handles rows as they arrive, and may get them in another order"
         if node.name in job.schemas.timed or (str(node.name) in times and times[str(node.name)].name == PROCESSING):
             return f"{name} goes by processing time"
     return None
@@ -201,6 +241,12 @@ def _is_unordered(type: object) -> bool:
     if isinstance(type, Struct):
         return any(_is_unordered(field.type) for field in type.fields)
     return isinstance(type, Map) or (_is_unordered(type.element) if isinstance(type, Array) else str(type) == "variant")
+
+
+def _lost(node: Node, why: str) -> HeadraceError:
+    hint = "nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True"
+    message = f"{node.name} has state that does not fit this version, and it cannot be made anew: {why}"
+    return HeadraceError("CANNOT_REBUILD", message, hint=hint, site=node.site)
 
 
 def _refused(sink: Sink, message: str) -> HeadraceError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from headrace.durable import atomic, private
 from headrace.durable.links import link
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
-from headrace.ops import Sink
+from headrace.ops import Sink, kind_of
 from headrace.plan import order
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.history import logged
@@ -26,7 +26,7 @@ from headrace.spark.checkpoint.record import Key, Totals
 from headrace.spark.compile.identity import Identity, Numbers, QueryIdentity, entered, repaired_scan
 from headrace.spark.compile.job import SparkJob, limited
 from headrace.spark.compile.relocation import Relocation
-from headrace.spark.deploy.capture import Capture
+from headrace.spark.deploy.capture import Capture, Nothing
 from headrace.spark.deploy.rebuild import Rebuild
 from headrace.spark.deploy.stores import Origin
 from headrace.spark.run.failures import failure
@@ -49,7 +49,9 @@ class Shadow:
 
 
 class ShadowRun:
-    """A shadow run in the folder `place`, for the checkpoint in `real`. `origins`: the stored queries by name."""
+    """A shadow run in the folder `place`, for the checkpoint in `real`. `origins`: the stored queries by name. `handled`: the watermark up
+    to which each query of the job has handled time, by its name, in milliseconds.
+    """
 
     def __init__(
         self,
@@ -60,13 +62,19 @@ class ShadowRun:
         real: Path,
         place: Path,
         partitions: int,
+        handled: Mapping[str, int],
     ) -> None:
         self._relocation, self._rebuild, self._origins = relocation, rebuild, origins
         self._real, self._folder, self._partitions = real, place, partitions
-        needed = [sink for sink in _sinks(job) if str(sink.name) in rebuild.corrected or _has(sink, rebuild.operators)]
-        self._captures = {str(sink.name): Capture(sink.connect(), place / "rows" / f"{n}") for n, sink in enumerate(needed)}
-        self._job = limited(job, (replace(sink, live=self._captures[str(sink.name)]) for sink in needed))
-        self._of = {str(sink.name): relocation.queries[query.name].origins for query in job.queries for sink in query.sinks}
+        self._handled = handled
+        corrected = [sink for query in job.queries for sink in query.sinks if str(sink.name) in rebuild.corrected]
+        self._captures = {str(sink.name): Capture(sink.connect(), place / "rows" / f"{n}") for n, sink in enumerate(corrected)}
+        ends = [replace(sink, live=self._captures[str(sink.name)]) for sink in corrected]
+        ends += _ends(job, rebuild.operators - {str(node.name) for node in order(corrected)})
+        self._job = limited(job, ends)
+        of_sinks = {str(sink.name): query.name for query in job.queries for sink in query.sinks}
+        of_operators = {str(node.name): query.name for query in job.queries for node in query.operators}
+        self._of = {str(end.name): of_sinks.get(str(end.name)) or of_operators[str(end.input.name)] for end in ends}
         self._identity = self._identified()
 
     def run(self, before: Mapping[str, Totals]) -> Shadow:
@@ -83,16 +91,19 @@ class ShadowRun:
         atomic.replace(self._folder / "job.json", text_of(stored.to_json(), indent=1))
         try:
             totals = self._epoch(0)
-            if any(self._later(query) for query in self._identity.queries):
+            later = [self._later(query) for query in self._identity.queries]
+            if any(later):
                 totals = self._epoch(1)
         except HeadraceError as error:
             if error.code not in _OF_FILES:
                 raise
             raise _gone(error.message.partition("; ")[0]) from None
-        for source in {str(source.name) for source in self._job.sources}:
-            rows, known = (max((one.of_source(source, "read") for one in counts), default=0) for counts in (totals, before.values()))
-            if rows != known:
-                raise _gone(f"{source} has {rows:,} of the {known:,} rows that the job has read so far")
+        for query, one in zip(self._identity.queries, totals, strict=True):
+            for source in query.sources:
+                rows = one.of_source(source, "read")
+                known = max(before[origin.query.name].of_source(source, "read") for origin in self._stored(query))
+                if rows != known:
+                    raise _gone(f"{source} has {rows:,} of the {known:,} rows that the job has read so far")
         origins = tuple(map(self._origin, self._identity.queries))
         rebuilt = {entry.op for origin in origins for entry in origin.query.entries}
         counts = {key: n for one in totals for key, n in one.counts.items() if key[1] in rebuilt}
@@ -116,8 +127,12 @@ class ShadowRun:
 
     def _stored(self, query: QueryIdentity) -> list[Origin]:
         """Return the stored queries from which a query of the shadow comes."""
-        sink = next(str(sink.name) for one in self._job.queries if one.name == query.name for sink in one.sinks)
-        return [self._origins[name] for name in self._of[sink] if name in self._origins]
+        origins = self._relocation.queries[self._whole(query)].origins
+        return [self._origins[name] for name in origins if name in self._origins]
+
+    def _whole(self, query: QueryIdentity) -> str:
+        """Return the name of the job's query of which a query of the shadow is a part."""
+        return next(self._of[str(sink.name)] for one in self._job.queries if one.name == query.name for sink in one.sinks)
 
     def _log(self, query: QueryIdentity) -> None:
         """Log the first epoch of a query: up to the position of the job, with the logs of what it has read."""
@@ -134,7 +149,7 @@ class ShadowRun:
 
     def _later(self, query: QueryIdentity) -> bool:
         """Log the second epoch of a query, which reads nothing and brings time to the watermark of the job, if it has one."""
-        watermark = max((origin.handled for origin in self._stored(query)), default=0)
+        watermark = self._handled[self._whole(query)]
         if query.clock != "event" or watermark <= 0:
             return False
         first = Offsets.read(self._query(query), 0)
@@ -148,9 +163,10 @@ class ShadowRun:
             for query in begun.queries:
                 while logged(self._query(query.identity), "commits") < min(epoch, logged(self._query(query.identity), "offsets")):
                     if query.handle.awaitTermination(_PAUSE_MS):
-                        raise _failed(query, self._folder)
+                        raise _failed(query, self._folder, self._real)
                 query.handle.stop()
-            return [query.totals for query in begun.queries]
+            totals = {query.identity.name: query.totals for query in begun.queries}
+            return [totals[query.name] for query in self._identity.queries]
         finally:
             for query in begun.queries:
                 query.handle.stop()
@@ -165,16 +181,23 @@ class ShadowRun:
         return self._folder / "queries" / query.name
 
 
-def _sinks(job: SparkJob) -> Iterable[Sink]:
-    return (sink for query in job.queries for sink in query.sinks)
+def _ends(job: SparkJob, operators: Collection[str]) -> list[Sink]:
+    """Return ends for operators of which only the state is wanted: what is behind them may ask servers, or cannot be computed again."""
+    ends = []
+    for number, name in enumerate(sorted(operators)):
+        node = job.plan.nodes[name]
+        ends.append(Sink(node, Nothing.connector, {}, kind_of(node), Nothing(), name=f"rebuilt {number}", site=node.site))
+    return ends
 
 
-def _has(sink: Sink, operators: Iterable[str]) -> bool:
-    return any(str(node.name) in set(operators) for node in order([sink]))
-
-
-def _failed(query: RunningQuery, folder: Path) -> HeadraceError:
-    return failure(query.handle.exception(), folder / "errors.log", query.committer.failed, query.committer.failed_sink)
+def _failed(query: RunningQuery, folder: Path, checkpoint: Path) -> HeadraceError:
+    """Return the error that ended a query of the shadow in `folder`. The Java trace that its hint names goes to the checkpoint."""
+    log, kept = folder / "errors.log", checkpoint / "errors.log"
+    error = failure(query.handle.exception(), log, query.committer.failed, query.committer.failed_sink)
+    if error.hint is not None and str(log) in error.hint:
+        shutil.copy2(log, kept)
+        error.hint = error.hint.replace(str(log), str(kept))
+    return error
 
 
 def _gone(what: str) -> HeadraceError:

@@ -16,10 +16,10 @@ from headrace.masking import leaving
 from headrace.ops.expect import conditions_of
 from headrace.ops.operator import connected_of
 from headrace.plan import displayed, order
-from headrace.spark.checkpoint import repaired
+from headrace.spark.checkpoint import corrections, repaired
 from headrace.spark.checkpoint.compare import identified, read_otherwise, refuse_in_mid_epoch, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated
-from headrace.spark.checkpoint.record import Totals
+from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
 from headrace.spark.compile.identity import Identity
@@ -63,6 +63,7 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
         totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
         notices = refuse_mixed_results(job, stored, identity, names, totals, _marks(job, checkpoint, outlets))
         notices += tuple(line for query, name in each(job, names) if name in totals for line in _recounted(query, totals[name]))
+        _refuse_undelivered(checkpoint, outlets)
         for name in outlets:
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
     notices += tuple(_not_read(job))
@@ -81,6 +82,20 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     # a deploy may have left corrections to a sealed job, as an epoch that is to be repeated
     finished = ended and checkpoint.sealed and all(checkpoint.unfinished(name) is None for name in names.values())
     return Ready(job, identity, names, outlets, anew, number, finished, notices)
+
+
+def _refuse_undelivered(checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> None:
+    """Refuse a version without a sink for which a deploy has left a correction, or with another place for it."""
+    for query, sinks in outlets.items():
+        here = {one.name: place_of(one.sink) for one in sinks}
+        waiting = corrections.undelivered(checkpoint.folder / corrections.FOLDER, query, checkpoint.query(query))
+        for name, place in waiting.items():
+            if here.get(name) != place:
+                raise HeadraceError(
+                    "EPOCH_UNFINISHED",
+                    f"{name} did not get its rows of the last deploy so far, in {place}, and this version does not write there",
+                    hint="nothing was changed: run the version that was deployed once, then this one; or deploy this one",
+                )
 
 
 def _refuse_nothing(job: SparkJob, stored: Stored | None) -> None:

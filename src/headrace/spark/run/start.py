@@ -263,14 +263,13 @@ def _started(
             key = repaired_scan(name)
             scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
     rows = checkpoint.folder / corrections.FOLDER
-    if corrections.undelivered(rows, identity.name, checkpoint.query(identity.name)):
-        for sink in query.sinks:
-            name = str(sink.name)
-            if corrections.place(rows, identity.name, name).is_dir():
-                key, ddl = correction_scan(name), job.schemas.of[name].ddl
-                scans[key], readers[key] = corrections.scan(spark, rows, identity.name, name, ddl, weighted=sink.mode != "append")
-    else:
+    waiting = corrections.undelivered(rows, identity.name, checkpoint.query(identity.name))
+    if not waiting:
         corrections.forget(rows, identity.name)
+    for sink in (sink for sink in query.sinks if sink.name in waiting):
+        name, key = str(sink.name), correction_scan(str(sink.name))
+        schema = corrections.neutral(job.schemas.of[name])
+        scans[key], readers[key] = corrections.scan(spark, rows, identity.name, name, schema, weighted=sink.mode != "append")
     stages = {one.name: one.sink.stage() for one in sinks.values()}
     asks, loader = lookups_of(job, query)
     document = build(query, identity, job.at, readers, stages, partitions, asks)
