@@ -425,7 +425,10 @@ def grown() -> Iterator[Run]:
 
 CASES = {
     job.__name__: job
-    for job in (cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown, moved, corrected)
+    for job in (
+        *(cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown),
+        *(moved, corrected),
+    )
 }
 """The runs of a job, by name; the test makes the last run."""
 

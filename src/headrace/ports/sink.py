@@ -37,6 +37,7 @@ class SinkTraits:
     * `marks`: it holds the identity of its last epoch (`Sink.mark`), so a restored checkpoint is detected.
     * `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`).
     * `lasting`: the rows of earlier runs are still there.
+    * `shared`: others may write to its place, and it cannot tell their rows from its own.
     """
 
     commit: str
@@ -51,6 +52,7 @@ class SinkTraits:
     marks: bool = False
     rewinds: bool = False
     lasting: bool = True
+    shared: bool = False
 
     @property
     def repeatable(self) -> bool:

@@ -35,7 +35,7 @@ def there(job: hr.Job) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(map(str, row)) for row in READERS[connected.connector](connected, SCHEMA))
 
 
-def check(folder: Path, write: Write, partitions: int | None = None) -> None:
+def check(folder: Path, write: Write, partitions: int | None = None, on_change: dict[str, str] | None = None) -> None:
     """Deploy, roll back, deploy again; after each the table equals that of a job which was always so. `partitions`: after a deploy."""
 
     def run(text: str, place: str, checkpoint: str, start: int | None = 2) -> None:
@@ -47,7 +47,7 @@ def check(folder: Path, write: Write, partitions: int | None = None) -> None:
     for number, text in enumerate((AFTER, BEFORE, AFTER), 1):
         fresh = f"fresh{number}"
         version = job(folder, text, write, "table")
-        deployment = version.deploy(checkpoint=folder / "state", partitions=partitions)
+        deployment = version.deploy(checkpoint=folder / "state", partitions=partitions, on_change=on_change)
         kept = next(one for one in deployment.verdicts if one.name == "stays")
         assert kept.verdict in ("kept", "moved")
         run(text, "table", "state", None)

@@ -78,7 +78,7 @@ def test_the_page_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["error", "MIXED_CLOCKS"]) == 0
     assert capsys.readouterr().out.startswith("# CLOCKS_MIXED\n")
     assert cli.main(["error", "STATE_CHANGED"]) == 0
-    assert "to wider types, and key columns to new names (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
+    assert "of no use anew, and corrects sinks (headrace docs guides/checkpoints)." in " ".join(capsys.readouterr().out.split())
     assert cli.main(["error", "CHECKPOINT_UNREADABLE"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "(CHECKPOINT_BEHIND)" in text and "Damage (headrace docs guides/checkpoints) describes each file." in text and "](" not in text

@@ -76,6 +76,7 @@ class Sink(SinkOptions, ports.Sink):
             accepts=("append",) if debezium else ("append", "upsert"),
             keyed=("append", "changes") if debezium else ("append", "upsert", "changes"),
             placed=True,
+            shared=True,
             replaces=True,
             visible="task",
             cleans="a transactional id and a consumer group for each task, which the brokers delete some days after the last epoch",

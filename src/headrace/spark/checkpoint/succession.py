@@ -76,7 +76,9 @@ def refuse_mixed_results(
             if (forerunner is not None and forerunner.epoch < 0) if elsewhere else epoch < 0:
                 continue  # nothing is there yet
             as_before = sink.name not in corrected
-            mixed = _mixed(sink, forerunner, now, new, read, other) if as_before and not (sink.name in cut and forerunner) else None
+            mixed = (
+                _mixed(sink, forerunner, now, new, read, other, rebuilt) if as_before and not (sink.name in cut and forerunner) else None
+            )
             mixed = mixed or (_moved(sink, forerunner, known, new, mark) if as_before else None)
             error = mixed or _misfit(sink, forerunner, job, mark)
             if error is not None:
@@ -107,6 +109,7 @@ def _mixed(
     new: Collection[str],
     read: Collection[str],
     other: Mapping[str, str],
+    rebuilt: Collection[str],
 ) -> HeadraceError | None:
     """Return why a sink cannot continue from what is there, or None. `new`: the nodes that begin with this version. `read`: the sources of
     the job. `other`: the nodes that get rows that are read in another way.
@@ -123,7 +126,7 @@ def _mixed(
         return _refused(
             sink, f"{sink.name} would write rows of {', '.join(query.sources)} to {place}, which has rows of {', '.join(was.sources)}", cure
         )
-    empty = [node for node in order([sink]) if node.by_content and str(node.name) in new and _keeps(node)]
+    empty = [node for node in order([sink]) if node.by_content and str(node.name) in set(new) - set(rebuilt) and _keeps(node)]
     if empty:
         began = f"{empty[0].name}, which is new or was changed, would start without the rows read before"
         return _refused(empty[0], f"{sink.name} has rows of an earlier version in {place}, and {began}")

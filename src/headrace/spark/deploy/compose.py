@@ -135,8 +135,8 @@ def _watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collectio
 
 
 def handled_watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[str]) -> int:
-    """Return the watermark up to which operators of a query's origins have handled time, in milliseconds; if none uses event time, the least
-    of the origins.
+    """Return the watermark up to which operators of a query's origins have handled time, in milliseconds; the least of the origins if none
+    uses event time.
     """
     using = _using(query, origins, timed)
     return max(origin.handled for origin in using) if using else min(origin.handled for origin in origins)

@@ -172,19 +172,24 @@ class _Deploy:
 
     def _refuse_shared(self, one: Outlet, query: str) -> None:
         """Refuse the correction of a sink whose place may have rows of others: a correction would remove them."""
-        context = one.context(self.job, self.checkpoint, query)
-        try:
-            # as another checkpoint of the job would ask that wants to empty the place
-            one.sink.may_open(replace(context, fresh=True, checkpoint_id=uuid.uuid4().hex))
-        except HeadraceError as error:
-            if error.code != "TABLE_OWNED":
-                raise
+        if one.sink.traits.shared or self._is_owned(one, query):
             raise HeadraceError(
                 "CANNOT_REBUILD",
                 f"{one.name} gets other rows than before, and {place_of(one.sink)} may have rows of others, which it would lose",
                 hint=f'if all its rows are those of this sink, say so: on_change={{"{one.name}": "{RETRACT}"}}',
                 site=one.node.site if one.node is not None else None,
-            ) from None
+            )
+
+    def _is_owned(self, one: Outlet, query: str) -> bool:
+        """Return whether the place of a sink is not of this job alone: as if another checkpoint of the job wanted to empty it."""
+        context = replace(one.context(self.job, self.checkpoint, query), fresh=True, checkpoint_id=uuid.uuid4().hex)
+        try:
+            one.sink.may_open(context)
+        except HeadraceError as error:
+            if error.code != "TABLE_OWNED":
+                raise
+            return True
+        return False
 
     def _mark(self, one: Outlet, query: str) -> Mark | None:
         with at(one.node):

@@ -61,9 +61,9 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     notices: tuple[str, ...] = ()
     if stored is not None and not fresh:
         totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
+        _refuse_undelivered(checkpoint, outlets)
         notices = refuse_mixed_results(job, stored, identity, names, totals, _marks(job, checkpoint, outlets))
         notices += tuple(line for query, name in each(job, names) if name in totals for line in _recounted(query, totals[name]))
-        _refuse_undelivered(checkpoint, outlets)
         for name in outlets:
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
     notices += tuple(_not_read(job))
