@@ -514,3 +514,25 @@ def test_operators_that_forget(tmp_path: Path) -> None:
     run(job("fresh", deeper=True), tmp_path, "fresh_state")
     for name in ("sums", "by_size"):
         assert held(tmp_path / "out" / name) == held(tmp_path / "fresh" / name) != {}
+
+
+def test_a_filter_behind_rows_that_were_late(tmp_path: Path) -> None:
+    """Only the filter of a sink changes. The windows before it have dropped rows, and later retractions must match what the sink gets now."""
+
+    def job(least: int, place: str) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS, "0 seconds")
+        text = f"SELECT window.start AS began, count(*) AS n FROM rows GROUP BY window(ts, '1 hour') HAVING count(*) > {least}"
+        return hr.job("shop", out(tmp_path, hr.sql(text, rows=rows), place))
+
+    for part in (1, 0):
+        add(tmp_path, part)
+        summary = run(job(0, "windows"), tmp_path)
+    assert sum(one.late for one in summary.inputs) > 0
+    job(1, "windows").deploy(checkpoint=tmp_path / "state")
+    run(job(1, "windows"), tmp_path)
+    run(job(1, "fresh"), tmp_path, "fresh_state")
+    assert held(tmp_path / "windows") == held(tmp_path / "fresh") != {}
+    add(tmp_path, 3)
+    run(job(1, "windows"), tmp_path)
+    run(job(1, "fresh"), tmp_path, "fresh_state")
+    assert held(tmp_path / "windows") == held(tmp_path / "fresh")

@@ -15,7 +15,7 @@ from headrace.spark.checkpoint.compare import refuse_other_settings, with_frozen
 from headrace.spark.checkpoint.corrections import FOLDER, undelivered
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.checkpoint.forerunner import Forerunner, forerunners
-from headrace.spark.checkpoint.readings import renamed, reread
+from headrace.spark.checkpoint.readings import renamed
 from headrace.spark.checkpoint.record import Totals, recorded
 from headrace.spark.checkpoint.succession import refuse_mixed_results
 from headrace.spark.compile.computed import check_computed
@@ -24,7 +24,7 @@ from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocation, relocate
 from headrace.spark.deploy.compose import divided
 from headrace.spark.deploy.deployment import Diff
-from headrace.spark.deploy.rebuild import Rebuild, chosen, mismatched, otherwise_fed, rebuild_of
+from headrace.spark.deploy.rebuild import Rebuild, Rebuilding, chosen
 from headrace.spark.deploy.stores import Counts
 from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrites_of, verdicts
 
@@ -60,7 +60,8 @@ class Comparison:
         self.old = old
         self.job = with_frozen_schemas(job, old.stored)
         self.partitions = partitions or old.stored.partitions
-        self._choices = chosen(self.job, on_change or {})
+        choices = chosen(self.job, on_change or {})
+        self._rebuilding = Rebuilding(self.job, old.stored.plan, old.totals, choices, old.waiting)
         self.relocation = self._relocated()
         self.rewrites: Rewrites = rewrites_of(self.relocation)
         self.rebuild = self._rebuild(lambda sink: None)
@@ -68,17 +69,16 @@ class Comparison:
     def _relocated(self) -> Relocation:
         """Return where each operator is from now on. Some have state that does not match their rows from now on: they begin anew."""
         shards = self.old.stored.partitions if self.partitions != self.old.stored.partitions else 0
-        anew = frozenset(otherwise_fed(self.job, self.old.stored.plan))
+        anew = self._rebuilding.otherwise_fed()
         while True:
             relocation = relocate(self.old.stored.identity, self.job.shapes, shards, anew)
-            more = mismatched(self.job, relocation, self.old.totals, self._known(relocation), self._choices)
+            more = self._rebuilding.mismatched(relocation, self._known(relocation))
             if more <= anew:
                 return relocation
             anew |= more
 
     def _rebuild(self, mark: Callable[[str], Mark | None]) -> Rebuild:
-        known, other = self._known(self.relocation), reread(self.job.plan, self.old.stored.plan)
-        return rebuild_of(self.job, self.relocation, self.old.totals, known, other, self._choices, mark, self.old.waiting)
+        return self._rebuilding.of(self.relocation, self._known(self.relocation), mark)
 
     def _known(self, relocation: Relocation) -> list[Forerunner]:
         """Return the sinks of the old version."""

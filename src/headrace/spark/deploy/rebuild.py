@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from headrace.analysis.clocks import clocks
@@ -23,7 +23,7 @@ from headrace.spark.checkpoint.readings import reread
 from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.origin import ways
-from headrace.spark.compile.relocation import Relocation
+from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import Shape
 from headrace.spark.deploy.deployment import CHOICES, FROM_NOW, RETRACT
 from headrace.spelling import suggestion
@@ -49,50 +49,122 @@ class Rebuild:
         return frozenset(name for name, how in self.sinks.items() if how == RETRACT)
 
 
-def otherwise_fed(job: SparkJob, before: Mapping[str, Any]) -> set[str]:
-    """Return the operators of queries that get other rows than under their name before, in the stored plan `before`: the optimiser may
-    filter their input for one sink and not for another, and a source may be read in another way.
+@dataclass(frozen=True)
+class Rebuilding:
+    """The comparison that decides what is rebuilt. `before`: the stored plan; `totals`: the counts of its queries. `choices`: what becomes
+    of sinks. `waiting`: the sinks to which corrections of an earlier deploy were not delivered.
     """
-    stored = Plan.from_json(before)
-    was, now = ways(stored, stored), ways(job.plan, job.plan)
-    other = {name for name, way in now.items() if was.get(name, way) != way} | reread(job.plan, before).keys()
-    return {name for name in other if _is_of_query(job.plan.nodes[name])}
 
+    job: SparkJob
+    before: Mapping[str, Any]
+    totals: Mapping[str, Totals]
+    choices: Mapping[str, str]
+    waiting: Collection[str]
 
-def mismatched(
-    job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals], known: Iterable[Forerunner], choices: Mapping[str, str]
-) -> frozenset[str]:
-    """Return operators of queries whose state does not match that of operators without usable state: those that they feed; and those that
-    feed an operator which is filled from history, and may send other rows in a rebuild, in which no row is late, and all are of one epoch.
-    """
-    fresh = {job.plan.nodes[name] for name in _fresh(job, relocation, totals)}
-    filled = _needed(job, {str(node.name) for node in fresh}, list(known), choices)
-    ends = [job.plan.nodes[name] for name in filled if _obstacle(job, job.plan.nodes[name]) is None]
-    early = {node for node, group in groups([job.plan.nodes[name] for name in job.plan.sinks]).items() if group.early_ms}
-    numbers = {name: entry.op for one in relocation.queries.values() for name, entry in one.identity.live().items()}
+    @cached_property
+    def _reread(self) -> Mapping[str, str]:
+        """The nodes whose rows are read in another way."""
+        return reread(self.job.plan, self.before)
 
-    def differs(node: Operator) -> bool:
-        number = {numbers.get(str(node.name), 0)}
-        lost = any(one.of_operators(number, kind) for one in totals.values() for kind in ("late", "dead"))
-        return bool(node.caveat) or node.forgets_after is not None or node in early or lost
+    def otherwise_fed(self) -> frozenset[str]:
+        """Return the operators of queries that get other rows than under their name before: the optimiser may filter their input for one
+        sink and not for another, and a source may be read in another way.
+        """
+        stored, plan = Plan.from_json(self.before), self.job.plan
+        was, now = ways(stored, stored), ways(plan, plan)
+        other = {name for name, way in now.items() if was.get(name, way) != way} | self._reread.keys()
+        return frozenset(name for name in other if _is_of_query(plan.nodes[name]))
 
-    other = {node for node in map(operator, order(ends)) if _is_of_query(node) and differs(node)}
-    reached: set[Node] = set()
-    for node in job.plan.nodes.values():
-        if node in fresh | other or (not _is_program(node) and any(one in reached for one in node.inputs)):
-            reached.add(node)
-    return frozenset(str(node.name) for node in reached - fresh if _is_of_query(node))
+    def mismatched(self, relocation: Relocation, known: Sequence[Forerunner]) -> frozenset[str]:
+        """Return operators of queries with state that does not match what is rebuilt: those that an operator without state feeds; and those
+        that feed an operator filled from history, or a sink that is corrected, and may send other rows in a rebuild, in which no row is
+        late, and all are of one epoch.
+        """
+        plan, fresh = self.job.plan, self._fresh(relocation)
+        filled = (plan.nodes[name] for name in self._needed(fresh, known))
+        changed = (sink for sink, past in self._changed(relocation, known, lambda sink: None) if self._how(sink, past) == RETRACT)
+        ends = [node for node in (*filled, *changed) if _obstacle(self.job, node) is None]
+        other = {node for node in map(operator, order(ends)) if _is_of_query(node) and self._depends_on_epochs(node, relocation)}
+        reached: set[Node] = set()
+        for name, node in plan.nodes.items():
+            if name in fresh or node in other or (not _is_program(node) and any(one in reached for one in node.inputs)):
+                reached.add(node)
+        return frozenset(str(node.name) for node in reached if _is_of_query(node)) - fresh
 
+    def of(self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]) -> Rebuild:
+        """Return what a version has to rebuild. `known`: the sinks of the old version. `mark`: what a sink holds, None if it is unknown."""
+        fresh, mark = self._fresh(relocation), cache(mark)
+        needed = self._needed(fresh, known)
+        sinks: dict[str, str] = {}
+        filled: set[str] = set()
+        errors: list[HeadraceError] = []
+        for sink, past in self._changed(relocation, known, mark):
+            name, how = str(sink.name), self._how(sink, past)
+            if how is None:
+                continue
+            sinks[name] = how
+            begun = past is not None and sink.connect().traits.lasting and not (_is_elsewhere(sink, past) and _is_empty(mark(name)))
+            if not begun or (name in self.waiting and _only_adds(sink)):
+                filled.add(name)
+            if how == RETRACT:
+                error = _uncorrectable(self.job, sink, self.choices.get(name), name in filled)
+                errors += [] if error is None else [error]
+            elif name not in filled and not _only_adds(sink):
+                errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
+        nodes = self.job.plan.nodes
+        empty = {name: why for name in needed if (why := _obstacle(self.job, nodes[name])) is not None}
+        stored = {name for one in relocation.queries.values() if one.before is not None for name in one.before.live()}
+        errors += [_lost(nodes[name], why) for name, why in empty.items() if name in stored - relocation.errors.keys()]
+        empty |= dict.fromkeys(fresh - needed, "so do its sinks")
+        unasked = frozenset(name for name, how in sinks.items() if how == RETRACT and name not in self.choices and name not in filled)
+        return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, unasked, tuple(errors))
 
-def _needed(job: SparkJob, fresh: Collection[str], known: Sequence[Forerunner], choices: Mapping[str, str]) -> set[str]:
-    """Return those of the operators without state that need the rows read so far: not those of new sinks that begin now."""
-    needed: set[str] = set()
-    for name in job.plan.sinks:
-        sink = job.plan.nodes[name]
-        assert isinstance(sink, Sink)
-        if choices.get(name) != FROM_NOW or forerunner_of(sink, known, job.plan.sinks) is not None:
-            needed |= {str(node.name) for node in order([sink])} & set(fresh)
-    return needed
+    def _fresh(self, relocation: Relocation) -> frozenset[str]:
+        """Return the operators without state in queries that have read something."""
+        return frozenset(
+            name
+            for one in relocation.queries.values()
+            if self._has_read(one)
+            for name, entry in one.identity.live().items()
+            if entry.shape.keeps and entry.op >= relocation.first_new and operator(self.job.plan.nodes[name]).keeps
+        )
+
+    def _has_read(self, one: Relocated) -> bool:
+        return any(self.totals[origin].epoch >= 0 for origin in one.origins)
+
+    def _needed(self, fresh: Collection[str], known: Sequence[Forerunner]) -> frozenset[str]:
+        """Return those of the operators without state that need the rows read so far: not those of new sinks that begin now."""
+        sinks = [sink for query in self.job.queries for sink in query.sinks]
+        past = {sink: forerunner_of(sink, known, self.job.plan.sinks) for sink in sinks}
+        ends = [sink for sink in sinks if past[sink] is not None or self.choices.get(str(sink.name)) != FROM_NOW]
+        return frozenset(str(node.name) for node in order(ends)) & frozenset(fresh)
+
+    def _changed(
+        self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]
+    ) -> Iterator[tuple[Sink, Forerunner | None]]:
+        """Yield the sinks that get other rows than those that they hold, with their forerunners."""
+        fresh = self._fresh(relocation)
+        for query in self.job.queries:
+            one = relocation.queries[query.name]
+            for sink in query.sinks if self._has_read(one) else ():
+                past = moved_along(sink, forerunner_of(sink, known, self.job.plan.sinks), known, mark)
+                shape = one.identity.live()[str(sink.name)].shape
+                if past is None or sink.name in self.waiting or _differs(sink, past, shape, fresh, self._reread):
+                    yield sink, past
+
+    def _how(self, sink: Sink, past: Forerunner | None) -> str | None:
+        """Return what becomes of a sink with other rows; None if it only shows the output of a run."""
+        choice = self.choices.get(str(sink.name))
+        shows = past is not None and not sink.connect().traits.lasting and _only_adds(sink)
+        return choice or (None if shows else RETRACT)
+
+    def _depends_on_epochs(self, node: Operator, relocation: Relocation) -> bool:
+        """Return whether the rows that an operator has sent may depend on the cut into epochs."""
+        ops = {one.identity.live()[name].op for one in relocation.queries.values() for name in one.identity.live() if name == node.name}
+        lost = any(one.of_operators(ops, kind) for one in self.totals.values() for kind in ("late", "dead"))
+        group = groups([self.job.plan.nodes[name] for name in self.job.plan.sinks]).get(node)
+        early = group is not None and bool(group.early_ms)
+        return lost or early or bool(node.caveat) or node.forgets_after is not None
 
 
 def _is_program(node: Node) -> bool:
@@ -102,67 +174,6 @@ def _is_program(node: Node) -> bool:
 def _is_of_query(node: Node) -> bool:
     """Return whether an operator is a function of its rows, whatever their order: those of queries are, and ledgers."""
     return node.role is Role.STATEFUL and not _is_program(node)
-
-
-def rebuild_of(
-    job: SparkJob,
-    relocation: Relocation,
-    totals: Mapping[str, Totals],
-    known: Iterable[Forerunner],
-    other: Mapping[str, str],
-    choices: Mapping[str, str],
-    mark: Callable[[str], Mark | None],
-    waiting: Collection[str],
-) -> Rebuild:
-    """Return what a version has to rebuild. `totals`: the counts of the stored queries. `known`: their sinks. `other`: the nodes whose rows
-    are read in another way. `choices`: what becomes of sinks. `mark`: what a sink holds, None if that is unknown. `waiting`: the
-    sinks to which corrections of an earlier deploy were not delivered.
-    """
-    known, mark = list(known), cache(mark)
-    fresh = _fresh(job, relocation, totals)
-    sinks: dict[str, str] = {}
-    filled: set[str] = set()
-    needed = _needed(job, fresh, known, choices)
-    errors: list[HeadraceError] = []
-    for query in job.queries:
-        one = relocation.queries[query.name]
-        for sink in query.sinks if any(totals[origin].epoch >= 0 for origin in one.origins) else ():
-            name, connected = str(sink.name), sink.connect()
-            past = moved_along(sink, forerunner_of(sink, known, job.plan.sinks), known, mark)
-            choice, lasting = choices.get(name), connected.traits.lasting
-            shape = one.identity.live()[name].shape
-            if past is not None and name not in waiting and not _differs(sink, past, shape, fresh, other):
-                continue
-            if choice is None and past is not None and not lasting and _only_adds(sink):
-                continue  # it shows the output of a run
-            sinks[name] = choice or RETRACT
-            begun = past is not None and lasting and not (_is_elsewhere(sink, past) and _is_empty(mark(name)))
-            if not begun or (name in waiting and _only_adds(sink)):
-                filled.add(name)
-            if sinks[name] == RETRACT:
-                error = _uncorrectable(job, sink, choice, name in filled)
-                errors += [] if error is None else [error]
-            elif name not in filled and not _only_adds(sink):
-                errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
-    empty = {name: why for name in needed if (why := _obstacle(job, job.plan.nodes[name])) is not None}
-    stored = {
-        name for one in relocation.queries.values() if one.before is not None for name in one.before.live()
-    } - relocation.errors.keys()
-    errors += [_lost(job.plan.nodes[name], why) for name, why in empty.items() if name in stored]
-    empty |= dict.fromkeys(fresh - needed, "so do its sinks")
-    unasked = frozenset(name for name, how in sinks.items() if how == RETRACT and name not in choices and name not in filled)
-    return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, unasked, tuple(errors))
-
-
-def _fresh(job: SparkJob, relocation: Relocation, totals: Mapping[str, Totals]) -> set[str]:
-    """Return the operators without state in queries that have read something. `totals`: the counts of the stored queries."""
-    return {
-        name
-        for one in relocation.queries.values()
-        if any(totals[origin].epoch >= 0 for origin in one.origins)
-        for name, entry in one.identity.live().items()
-        if entry.shape.keeps and entry.op >= relocation.first_new and operator(job.plan.nodes[name]).keeps
-    }
 
 
 def _differs(sink: Sink, past: Forerunner, shape: Shape, fresh: Collection[str], other: Mapping[str, str]) -> bool:
