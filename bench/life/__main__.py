@@ -1,6 +1,6 @@
-"""`make bench-life`: savepoints, another number of partitions and restarts of a job with large state.
+"""`make bench-life`: savepoints, another number of partitions and restarts of a job with large state, and views added to a job.
 
-python -m bench.life [--keys N] [--json FILE]
+python -m bench.life [--keys N] [--scale F] [--json FILE]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import headrace as hr
+from bench.life.backfill import backfill
 from bench.queries.unkept import write_unkept
 from bench.state.measure import Goal, Result, machine, progress
 from bench.state.show import ended, keep, show
@@ -31,6 +32,7 @@ PAUSE_S, RESCALE_S, RESTART_S = 0.2, 60.0, 15.0
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.life", description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--keys", type=int, default=KEYS, help="keys with state (default: %(default)s)")
+    parser.add_argument("--scale", type=float, default=0.5, help="scale factor of TPC-H for added views (default: %(default)s)")
     parser.add_argument("--json", type=Path, default=Path("bench/results/life.json"), help="where the numbers go (default: %(default)s)")
     options = parser.parse_args()
     spark = hr.session(
@@ -40,7 +42,10 @@ def main() -> int:
     on, results = {"date": dt.date.today().isoformat(), **machine()}, list[Result]()
     folder = Path(tempfile.mkdtemp(prefix="headrace-life-"))
     try:
-        results.append(measure(spark, folder, options.keys))
+        if options.keys:
+            results.append(measure(spark, folder, options.keys))
+        if options.scale:
+            results.append(backfill(spark, folder / "backfill", options.scale))
     finally:
         show(on, results)
         keep(options.json, on, results)
