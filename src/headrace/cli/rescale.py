@@ -8,7 +8,7 @@ from typing import Any
 from headrace.cli import load
 from headrace.cli.options import as_options
 from headrace.errors import HeadraceError
-from headrace.spark.deploy.deployment import KEPT, MOVED
+from headrace.spark.deploy.deployment import KEPT, MOVED, WAITS
 
 
 def add(commands: Any) -> None:
@@ -27,7 +27,8 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     job = load.job(options)
     preview = job.deploy(checkpoint=options.checkpoint, partitions=options.partitions, dry_run=True)
-    changed = [f"{one.name} is {one.verdict}" for one in preview.verdicts if one.verdict not in (KEPT, MOVED)]
+    others = (one for one in preview.verdicts if one.verdict not in (KEPT, MOVED) and WAITS not in one.reasons)
+    changed = [f"{one.name} is {one.verdict}" for one in others]
     if changed:
         raise HeadraceError(
             "STATE_CHANGED",

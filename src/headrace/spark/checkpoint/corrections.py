@@ -1,6 +1,6 @@
 """The corrections of sinks: rows with which a deploy makes a sink equal to the new version, delivered by the first epoch after it, alone.
 
-corrections/QUERY/epoch.json      the epoch that delivers them, and the place of each sink
+corrections/QUERY/epoch.json      the epoch that delivers them; the place, the columns and the mode of each sink
 corrections/QUERY/SINK/*.parquet  the rows of a sink; `_weight` says how often a row is added, or retracted if negative
 
 They are a scan of their own, whose files the deploy has logged with the epoch: the sink gets them once, as it gets the rows of any epoch.
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.durable import atomic
+from headrace.durable.marks import Mark
 from headrace.durable.sums import read, text_of
 from headrace.ports import paths
 from headrace.ports.weights import WEIGHT
@@ -28,6 +30,25 @@ if TYPE_CHECKING:
 
 FOLDER = "corrections"
 _EPOCH = "epoch.json"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the rows of a correction are for: the place, the columns and the mode of a sink. `filled`: the place has no rows so far."""
+
+    place: str
+    columns: str
+    mode: str
+    filled: bool = False
+
+    def is_met(self, place: str, columns: str, mode: str, mark: Callable[[], Mark | None]) -> bool:
+        """Return whether a sink is as the correction needs it. Its rows may have been moved; `mark` tells what its place has now."""
+        if (columns, mode) != (self.columns, self.mode):
+            return False
+        if place == self.place:
+            return True
+        held = mark()
+        return (held is None or held.epoch < 0) if self.filled else (held is not None and held.epoch >= 0)
 
 
 def place(corrections: Path, query: str, sink: str) -> Path:
@@ -58,8 +79,8 @@ def scan(session: SparkSession, corrections: Path, query: str, sink: str, ddl: s
     return session.readStream.format("headrace.source.Files").options(**options).load(), {"kind": "columns", "schema": ddl}
 
 
-def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Mapping[str, str]) -> Mapping[str, str]:
-    """Log the files of a query's sinks, by name with their places, as those of an epoch, in Spark's `folder` of the query. Returns the
+def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Mapping[str, Target]) -> Mapping[str, str]:
+    """Log the files of a query's sinks, by name, as those of an epoch, in Spark's `folder` of the query. Returns the
     offsets of their scans.
     """
     offsets = {}
@@ -72,14 +93,16 @@ def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Mapping[
         (folder / "sources" / name).mkdir(parents=True)
         atomic.replace(folder / "sources" / name / "0", "\n".join(["v3", *map(json.dumps, entries), ""]))
         offsets[name] = json.dumps({"logOffset": 0}, separators=(",", ":"))
-    atomic.replace(corrections / query / _EPOCH, text_of({"epoch": epoch, "sinks": dict(sinks)}))
+    atomic.replace(corrections / query / _EPOCH, text_of({"epoch": epoch, "sinks": {sink: asdict(one) for sink, one in sinks.items()}}))
     return offsets
 
 
-def undelivered(corrections: Path, query: str, folder: Path) -> dict[str, str]:
-    """Return the sinks of a query that did not get their corrections so far, with their places. `folder`: Spark's folder of the query."""
+def undelivered(corrections: Path, query: str, folder: Path) -> dict[str, Target]:
+    """Return the sinks of a query that did not get their corrections, and what these are for. `folder`: Spark's folder of the query."""
     entry = read(corrections / query / _EPOCH)
-    return {} if entry is None or logged(folder, "commits") >= int(entry["epoch"]) else dict(entry["sinks"])
+    if entry is None or logged(folder, "commits") >= int(entry["epoch"]):
+        return {}
+    return {sink: Target(**one) for sink, one in entry["sinks"].items()}
 
 
 def forget(corrections: Path, query: str) -> None:

@@ -227,6 +227,16 @@ def _stay(stored: Identity, query: QueryShape, name: str) -> None:
                 )
 
 
+def as_stored(shapes: Sequence[QueryShape], stored: Identity) -> tuple[QueryShape, ...]:
+    """Return the shapes of a stored plan with the hashes stored with it: those are of the plan before the optimiser changed it."""
+    known = {entry.shape.name: entry.shape for query in stored.queries for entry in query.entries if not entry.retired}
+
+    def hashed(shape: Shape) -> Shape:
+        return replace(shape, **{name: getattr(known[shape.name], name) for name in _HASHES}) if shape.name in known else shape
+
+    return tuple(replace(query, shapes=tuple(map(hashed, query.shapes))) for query in shapes)
+
+
 def fresh_query(query: QueryShape, name: str, numbers: Numbers) -> QueryIdentity:
     entries = tuple(entered(shape, numbers) for shape in query.shapes)
     return QueryIdentity(name, query.sources, query.levels, query.clock, entries)

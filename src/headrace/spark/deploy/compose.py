@@ -17,7 +17,7 @@ from headrace.durable import atomic, private
 from headrace.durable.filelog import lengths_read, log_position
 from headrace.durable.links import link
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint.corrections import FOLDER
+from headrace.spark.checkpoint.corrections import FOLDER, Target
 from headrace.spark.checkpoint.corrections import log as log_corrections
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.history import History
@@ -46,15 +46,15 @@ def compose(
     log: Path,
     rebuilt: Sequence[Origin] = (),
     counted: Mapping[Key, int] | None = None,
-    corrected: Mapping[str, str] | None = None,
+    corrected: Mapping[str, Target] | None = None,
     elsewhere: Collection[str] = (),
 ) -> Counts:
     """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
 
     `controls`: the names of the query's control sources in Spark's logs, by source. `gone`: the stored queries that other queries continue.
     `timed`: the operators that use event time. `rebuilt`: the stored queries of a shadow run; `counted`: its counts. `corrected`: the sinks
-    whose corrections are in `place`, with their places; the first epoch of the query, which is logged here, delivers them. `elsewhere`: the
-    sinks that begin in another place.
+    whose corrections are in `place`, and what they are for; the first epoch of the query, which is logged here, delivers them.
+    `elsewhere`: the sinks that begin in another place.
     """
     query = one.identity
     known = {source for origin in origins for source in origin.query.sources}
@@ -126,19 +126,17 @@ def _watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collectio
     using = _using(query, origins, timed)
     marks = {origin.watermark for origin in using}
     if len(marks) > 1:
-        raise HeadraceError(
-            "STATE_CHANGED",
-            f"the queries {' and '.join(origin.query.name for origin in using)} become one, and are at different watermarks",
-            hint="run the earlier version until both are at the same time; or let no view read sources of both",
-        )
+        raise _apart(using)
     return min(marks or {origin.watermark for origin in origins})
 
 
-def handled_watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[str]) -> int:
+def handled_watermark(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[str], *, rebuilds: bool = False) -> int:
     """Return the watermark up to which operators of a query's origins have handled time, in milliseconds; the least of the origins if none
     uses event time.
     """
     using = _using(query, origins, timed)
+    if rebuilds and len({origin.handled for origin in using}) > 1:
+        raise _apart(using)
     return max(origin.handled for origin in using) if using else min(origin.handled for origin in origins)
 
 
@@ -146,6 +144,14 @@ def _using(query: QueryIdentity, origins: Sequence[Origin], timed: Collection[st
     """Return the stored queries whose operators use event time."""
     here = {entry.op for name, entry in query.live().items() if name in timed}
     return [origin for origin in origins if any(entry.op in here for entry in origin.query.entries)]
+
+
+def _apart(origins: Sequence[Origin]) -> HeadraceError:
+    return HeadraceError(
+        "STATE_CHANGED",
+        f"the queries {' and '.join(origin.query.name for origin in origins)} become one, and are at different watermarks",
+        hint="run the earlier version until both are at the same time; or let no view read sources of both",
+    )
 
 
 def _logs(

@@ -16,6 +16,7 @@ from headrace.jvm.session import session
 from headrace.ops import Sink
 from headrace.ops.changes import CHANGE
 from headrace.ops.upserts import Upserts
+from headrace.ports import paths
 from headrace.ports.sink import frame_in
 from headrace.ports.weights import WEIGHT
 from headrace.schema import Struct
@@ -49,12 +50,12 @@ def correct(
         held = form.weighed(frame_in(sink.connect(), spark, schema, sink.mode))
         changes = changes.unionAll(held.select(*form.columns, (-_column(WEIGHT)).alias(WEIGHT)))
     whole = place.with_name(f"{place.name}.all")
-    _net(changes, form.columns).repartition(files, *form.by).write.parquet(str(whole))
-    difference = spark.read.parquet(str(whole))
+    _net(changes, form.columns).repartition(files, *form.by).write.parquet(paths.literal(whole))
+    difference = spark.read.parquet(paths.escaped(whole))
     correction = _counted(difference)
     if correction is not None:
         written = form.as_written(difference).repartition(files, *form.by).sortWithinPartitions(*form.by, form.last)
-        written.write.parquet(str(place))
+        written.write.parquet(paths.literal(place))
         for path in place.iterdir():
             if path.suffix != ".parquet" or path.name.startswith("."):
                 path.unlink()
@@ -93,7 +94,7 @@ class _Form:
         from pyspark.sql import functions as f
 
         parts = [
-            self.weighed(spark.read.parquet(*paths)).withColumn("epoch", f.lit(epoch)) for epoch, paths in rows.epochs.items() if paths
+            self.weighed(spark.read.parquet(*files)).withColumn("epoch", f.lit(epoch)) for epoch, files in rows.epochs.items() if files
         ]
         if not parts:
             return self.weighed(spark.createDataFrame([], self._schema.ddl))

@@ -23,13 +23,15 @@ from headrace.durable.marks import Mark
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
 from headrace.masking import leaving
+from headrace.ops import Sink
 from headrace.ops.facts.carried import EVENT
+from headrace.plan import Plan
 from headrace.points import DEPLOY_CALL, calls
 from headrace.spark.checkpoint import channel, savepoints, switch
 from headrace.spark.checkpoint.agreement import agree
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.compare import refuse_other_job
-from headrace.spark.checkpoint.corrections import FOLDER
+from headrace.spark.checkpoint.corrections import FOLDER, Target
 from headrace.spark.checkpoint.corrections import place as corrections_place
 from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, unusable
@@ -110,7 +112,7 @@ class _Deploy:
     """A deploy to an open checkpoint."""
 
     def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None, on_change: Mapping[str, str]) -> None:
-        self.checkpoint, self.stored = checkpoint, stored
+        self.checkpoint, self.stored, self.on_change = checkpoint, stored, on_change
         refuse_other_job(job, stored, checkpoint.folder)
         self.comparison = Comparison(Version.kept(checkpoint.folder, stored), job, partitions, on_change)
         self.job, self.relocation, self.partitions = self.comparison.job, self.comparison.relocation, self.comparison.partitions
@@ -143,6 +145,8 @@ class _Deploy:
         return deployment
 
     def _differs(self) -> bool:
+        if self.comparison.old.waiting:
+            return not self._is_repeated()
         moved = any(one.moved for one in self.relocation.queries.values())
         return moved or any(one.verdict != KEPT for one in self.comparison.diff("", "").verdicts)
 
@@ -164,6 +168,7 @@ class _Deploy:
         }
         self._refuse_other_history(marks)
         notices = self.comparison.refuse(lambda sink: marks[sink][1])
+        self.relocation = self.comparison.relocation
         for name, sinks in outlets.items():
             for one in sinks:
                 if one.name in self.comparison.rebuild.unasked:
@@ -249,7 +254,7 @@ class _Deploy:
                 if self._is_composed(one):
                     timed = [str(source.name) for source in query.sources if source.watermark is not None]
                     controls = control_names(one.identity.sources, timed, one.identity.clock)
-                    corrected = {str(sink.name): place_of(sink.connect()) for sink in query.sinks if str(sink.name) in corrections}
+                    corrected = {str(sink.name): self._target(sink) for sink in query.sinks if str(sink.name) in corrections}
                     counts |= self._composed(one, controls, place, log, shadow, corrected)
             shutil.rmtree(place / _SHADOW, ignore_errors=True)
             self._take_savepoint()
@@ -281,7 +286,7 @@ class _Deploy:
             name = self.relocation.queries[query.name].identity.name
             for sink in query.sinks:
                 of = str(sink.name)
-                if of not in rebuild.corrected:
+                if of not in shadow.rows:
                     continue
                 to = corrections_place(place / FOLDER, name, of)
                 with at(sink):
@@ -312,8 +317,14 @@ class _Deploy:
         changed = any(rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()))
         rebuild = self.comparison.rebuild
         rebuilt = not (rebuild.operators | rebuild.corrected).isdisjoint(one.identity.live())
+        waits = any(query in one.origins for query in self.comparison.old.waiting.values()) and not self._is_repeated()
         known = any(name in self.origins for name in one.origins)
-        return known and (one.moved or changed or rebuilt or self.partitions != self.stored.partitions)
+        return known and (one.moved or changed or rebuilt or waits or self.partitions != self.stored.partitions)
+
+    def _is_repeated(self) -> bool:
+        """Return whether the stored version is this one, so that what waits for its sinks is still right."""
+        same = Plan.from_json(self.stored.plan).fingerprint == self.job.plan.fingerprint
+        return same and self.partitions == self.stored.partitions and not self.on_change
 
     def _composed(
         self,
@@ -322,7 +333,7 @@ class _Deploy:
         place: Path,
         log: Path,
         shadow: Shadow | None,
-        corrected: Mapping[str, str],
+        corrected: Mapping[str, Target],
     ) -> Counts:
         return compose(
             one,
@@ -343,6 +354,11 @@ class _Deploy:
             elsewhere=self.comparison.rebuild.filled,
         )
 
+    def _target(self, sink: Sink) -> Target:
+        name = str(sink.name)
+        filled = name in self.comparison.rebuild.filled
+        return Target(place_of(sink.connect()), self.job.schemas.of[name].ddl, sink.mode, filled)
+
     def _timed(self) -> set[str]:
         """Return the operators that use event time."""
         return {name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT}
@@ -350,7 +366,7 @@ class _Deploy:
     def _handled(self, one: Relocated) -> int:
         """Return the watermark up to which a query has handled time."""
         origins = [self.origins[name] for name in one.origins if name in self.origins]
-        return handled_watermark(one.identity, origins, self._timed()) if origins else 0
+        return handled_watermark(one.identity, origins, self._timed(), rebuilds=True) if origins else 0
 
     def _gone(self) -> list[str]:
         """Return the queries whose folders are removed: other queries continue them, or they have no completed epoch."""

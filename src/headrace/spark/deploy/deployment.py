@@ -9,6 +9,9 @@ from typing import Any
 KEPT, EVOLVED, MOVED, REBUILT, CORRECTED = "kept", "evolved", "moved", "rebuilt", "corrected"
 NEW, DROPPED, REFUSED = "new", "dropped", "refused"
 
+WAITS = "it did not get its rows of the last deploy so far"
+"""The reason for the correction of a sink that is otherwise as before."""
+
 RETRACT, FROM_NOW = "retract", "from now"
 CHOICES = (RETRACT, FROM_NOW)
 """What becomes of a sink whose rows are computed differently: it gets the difference, or the rows from now on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,13 @@ from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrite
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a job as it is stored, the counts of its queries, and the sinks whose corrections were not delivered so far."""
+    """A version of a job as it is stored, the counts of its queries, and the sinks whose corrections were not delivered so far,
+    with their queries.
+    """
 
     stored: Stored
     totals: Mapping[str, Totals]
-    waiting: frozenset[str] = frozenset()
+    waiting: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, job: SparkJob) -> Version:
@@ -49,8 +51,8 @@ class Version:
     def kept(cls, folder: Path, stored: Stored) -> Version:
         """Return the version of a checkpoint."""
         names = [query.name for query in stored.identity.queries]
-        waiting = (sink for name in names for sink in undelivered(folder / FOLDER, name, query_folder(folder, name)))
-        return cls(stored, {name: recorded(folder / "record", name) for name in names}, frozenset(waiting))
+        waiting = {sink: name for name in names for sink in undelivered(folder / FOLDER, name, query_folder(folder, name))}
+        return cls(stored, {name: recorded(folder / "record", name) for name in names}, waiting)
 
 
 class Comparison:
@@ -62,17 +64,17 @@ class Comparison:
         self.partitions = partitions or old.stored.partitions
         choices = chosen(self.job, on_change or {})
         self._rebuilding = Rebuilding(self.job, old.stored.plan, old.totals, choices, old.waiting)
-        self.relocation = self._relocated()
+        self.relocation = self._relocated(lambda sink: None)
         self.rewrites: Rewrites = rewrites_of(self.relocation)
         self.rebuild = self._rebuild(lambda sink: None)
 
-    def _relocated(self) -> Relocation:
+    def _relocated(self, mark: Callable[[str], Mark | None]) -> Relocation:
         """Return where each operator is from now on. Some have state that does not match their rows from now on: they begin anew."""
         shards = self.old.stored.partitions if self.partitions != self.old.stored.partitions else 0
         anew = self._rebuilding.otherwise_fed()
         while True:
             relocation = relocate(self.old.stored.identity, self.job.shapes, shards, anew)
-            more = self._rebuilding.mismatched(relocation, self._known(relocation))
+            more = self._rebuilding.mismatched(relocation, self._known(relocation), mark)
             if more <= anew:
                 return relocation
             anew |= more
@@ -86,6 +88,8 @@ class Comparison:
 
     def refuse(self, mark: Callable[[str], Mark | None] = lambda sink: None) -> tuple[str, ...]:
         """Raise why the new version cannot continue from the old one. Returns the notices of a start. `mark`: what a sink holds."""
+        self.relocation = self._relocated(mark)
+        self.rewrites = rewrites_of(self.relocation)
         self.rebuild = self._rebuild(mark)
         kept = (error for name, error in self.relocation.errors.items() if name not in self.rebuild.operators)
         errors = [*kept, *self.rebuild.errors, *self._renamed_sources()]

@@ -33,7 +33,7 @@ from headrace.spelling import suggestion
 class Rebuild:
     """`operators`: those that are filled from history. `sinks`: those with other rows, and what becomes of each, one of `CHOICES`.
     `filled`: those of them that hold no rows of an earlier version. `unasked`: those that are corrected although the user did not say so.
-    `empty`: operators that begin empty, and why.
+    `empty`: operators that begin empty, and why. `waiting`: the sinks that are as before, and did not get their last correction.
     """
 
     operators: frozenset[str] = frozenset()
@@ -41,6 +41,7 @@ class Rebuild:
     filled: frozenset[str] = frozenset()
     empty: Mapping[str, str] = field(default_factory=dict)
     unasked: frozenset[str] = frozenset()
+    waiting: frozenset[str] = frozenset()
     errors: tuple[HeadraceError, ...] = ()
 
     @property
@@ -75,14 +76,14 @@ class Rebuilding:
         other = {name for name, way in now.items() if was.get(name, way) != way} | self._reread.keys()
         return frozenset(name for name in other if _is_of_query(plan.nodes[name]))
 
-    def mismatched(self, relocation: Relocation, known: Sequence[Forerunner]) -> frozenset[str]:
+    def mismatched(self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]) -> frozenset[str]:
         """Return operators of queries with state that does not match what is rebuilt: those that an operator without state feeds; and those
         that feed an operator filled from history, or a sink that is corrected, and may send other rows in a rebuild, in which no row is
-        late, and all are of one epoch.
+        late, and all are of one epoch. `known` and `mark`: as for `of`.
         """
         plan, fresh = self.job.plan, self._fresh(relocation)
         filled = (plan.nodes[name] for name in self._needed(fresh, known))
-        changed = (sink for sink, past in self._changed(relocation, known, lambda sink: None) if self._how(sink, past) == RETRACT)
+        changed = (sink for sink, past in self._changed(relocation, known, cache(mark)) if self._how(sink, past) == RETRACT)
         ends = [node for node in (*filled, *changed) if _obstacle(self.job, node) is None]
         other = {node for node in map(operator, order(ends)) if _is_of_query(node) and self._depends_on_epochs(node, relocation)}
         reached: set[Node] = set()
@@ -117,7 +118,10 @@ class Rebuilding:
         errors += [_lost(nodes[name], why) for name, why in empty.items() if name in stored - relocation.errors.keys()]
         empty |= dict.fromkeys(fresh - needed, "so do its sinks")
         unasked = frozenset(name for name, how in sinks.items() if how == RETRACT and name not in self.choices and name not in filled)
-        return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, unasked, tuple(errors))
+        waiting = frozenset(self.waiting) & sinks.keys() - frozenset(
+            str(sink.name) for sink, past in self._changed(relocation, known, mark, waiting=False) if past is not None
+        )
+        return Rebuild(frozenset(needed - empty.keys()), sinks, frozenset(filled), empty, unasked, waiting, tuple(errors))
 
     def _fresh(self, relocation: Relocation) -> frozenset[str]:
         """Return the operators without state in queries that have read something."""
@@ -140,22 +144,22 @@ class Rebuilding:
         return frozenset(str(node.name) for node in order(ends)) & frozenset(fresh)
 
     def _changed(
-        self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]
+        self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None], *, waiting: bool = True
     ) -> Iterator[tuple[Sink, Forerunner | None]]:
-        """Yield the sinks that get other rows than those that they hold, with their forerunners."""
+        """Yield the sinks that get other rows than those that they hold, and `waiting` ones, with their forerunners."""
         fresh = self._fresh(relocation)
         for query in self.job.queries:
             one = relocation.queries[query.name]
             for sink in query.sinks if self._has_read(one) else ():
                 past = moved_along(sink, forerunner_of(sink, known, self.job.plan.sinks), known, mark)
                 shape = one.identity.live()[str(sink.name)].shape
-                if past is None or sink.name in self.waiting or _differs(sink, past, shape, fresh, self._reread):
+                if past is None or (waiting and sink.name in self.waiting) or _differs(sink, past, shape, fresh, self._reread):
                     yield sink, past
 
     def _how(self, sink: Sink, past: Forerunner | None) -> str | None:
         """Return what becomes of a sink with other rows; None if it only shows the output of a run."""
         choice = self.choices.get(str(sink.name))
-        shows = past is not None and not sink.connect().traits.lasting and _only_adds(sink)
+        shows = past is not None and not sink.connect().traits.lasting and _only_adds(sink) and sink.name not in self.waiting
         return choice or (None if shows else RETRACT)
 
     def _depends_on_epochs(self, node: Operator, relocation: Relocation) -> bool:
@@ -245,7 +249,13 @@ def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) 
         why = connected.uncomparable(sink.mode)
     if why is None and any(_is_unordered(field.type) for field in job.schemas.of[name].fields):
         why = "rows with maps or variants cannot be compared"
-    return None if why is None else _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
+    if why is None:
+        return None
+    if filled:
+        hint = f'nothing was changed: on_change={{"{name}": "{FROM_NOW}"}} lets it, and the operators that only it needs, begin now'
+        message = f"{name} is new, and the rows read before cannot be computed for it: {why}"
+        return HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
+    return _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
 
 
 def _is_unordered(type: object) -> bool:

@@ -17,8 +17,8 @@ from headrace.durable import atomic, private
 from headrace.durable.links import link
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
-from headrace.ops import Sink, kind_of
-from headrace.plan import order
+from headrace.ops import Sink, kind_of, sources_of
+from headrace.plan import Node, order
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
@@ -68,9 +68,11 @@ class ShadowRun:
         self._real, self._folder, self._partitions = real, place, partitions
         self._handled = handled
         corrected = [sink for query in job.queries for sink in query.sinks if str(sink.name) in rebuild.corrected]
+        behind = {str(node.name) for node in order(corrected)}
+        corrected = [sink for sink in corrected if self._was_read(sink)]
         self._captures = {str(sink.name): Capture(sink.connect(), place / "rows" / f"{n}") for n, sink in enumerate(corrected)}
         ends = [replace(sink, live=self._captures[str(sink.name)]) for sink in corrected]
-        ends += _ends(job, rebuild.operators - {str(node.name) for node in order(corrected)})
+        ends += [end for end in _ends(job, rebuild.operators - behind) if self._was_read(end)]
         self._job = limited(job, ends)
         of_sinks = {str(sink.name): query.name for query in job.queries for sink in query.sinks}
         of_operators = {str(node.name): query.name for query in job.queries for node in query.operators}
@@ -79,6 +81,8 @@ class ShadowRun:
 
     def run(self, before: Mapping[str, Totals]) -> Shadow:
         """Run it. `before`: the counts of the stored queries. Raises HISTORY_GONE unless all that they have read is read again."""
+        if not self._of:
+            return Shadow((), {}, {})
         private.folder(self._folder)
         repaired = self._real / "repaired"
         if repaired.is_dir():
@@ -108,6 +112,11 @@ class ShadowRun:
         rebuilt = {entry.op for origin in origins for entry in origin.query.entries}
         counts = {key: n for one in totals for key, n in one.counts.items() if key[1] in rebuilt}
         return Shadow(origins, counts, self._captures)
+
+    def _was_read(self, end: Node) -> bool:
+        """Return whether the job has read a source of a node: what has only new ones has no history."""
+        known = {source for origin in self._origins.values() for source in origin.query.sources}
+        return any(str(source.name) in known for source in sources_of(order([end])))
 
     def _identified(self) -> Identity:
         """Return the identity of the shadow, in which operators and sinks have the numbers of the new version."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from headrace import ports
 from headrace.durable.marks import Mark
@@ -61,8 +62,9 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     notices: tuple[str, ...] = ()
     if stored is not None and not fresh:
         totals = {query.name: checkpoint.record(query.name).totals for query in stored.identity.queries}
-        _refuse_undelivered(checkpoint, outlets)
-        notices = refuse_mixed_results(job, stored, identity, names, totals, _marks(job, checkpoint, outlets))
+        mark = _marks(job, checkpoint, outlets)
+        _refuse_undelivered(checkpoint, outlets, mark)
+        notices = refuse_mixed_results(job, stored, identity, names, totals, mark)
         notices += tuple(line for query, name in each(job, names) if name in totals for line in _recounted(query, totals[name]))
         for name in outlets:
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
@@ -84,16 +86,17 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     return Ready(job, identity, names, outlets, anew, number, finished, notices)
 
 
-def _refuse_undelivered(checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]]) -> None:
-    """Refuse a version without a sink for which a deploy has left a correction, or with another place for it."""
+def _refuse_undelivered(checkpoint: Checkpoint, outlets: Mapping[str, list[Outlet]], mark: Callable[[str], Mark | None]) -> None:
+    """Refuse a version without a sink for which a deploy has left a correction, or with another one in its stead."""
     for query, sinks in outlets.items():
-        here = {one.name: place_of(one.sink) for one in sinks}
+        here = {one.name: one for one in sinks}
         waiting = corrections.undelivered(checkpoint.folder / corrections.FOLDER, query, checkpoint.query(query))
-        for name, place in waiting.items():
-            if here.get(name) != place:
+        for name, target in waiting.items():
+            one = here.get(name)
+            if one is None or not target.is_met(place_of(one.sink), one.schema.ddl, one.mode, partial(mark, name)):
                 raise HeadraceError(
                     "EPOCH_UNFINISHED",
-                    f"{name} did not get its rows of the last deploy so far, in {place}, and this version does not write there",
+                    f"{name} did not get its rows of the last deploy, in {target.place}, and this version writes others, or not there",
                     hint="nothing was changed: run the version that was deployed once, then this one; or deploy this one",
                 )
 
