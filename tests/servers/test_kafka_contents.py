@@ -28,7 +28,10 @@ def begun(broker: Broker) -> Any:
 
 
 def contained(spark: SparkSession, broker: Broker, topic: str) -> list[tuple[Any, ...]]:
-    rows = contents.records(spark, Cluster.of("test", broker.servers, None, None), topic, parse_schema("id int"), parsed=True, newest=False)
+    frame = contents.records(
+        spark, Cluster.of("test", broker.servers, None, None), topic, parse_schema("id int"), parsed=True, newest=False
+    )
+    rows = [tuple(row) for row in frame.collect()]
     return sorted(rows)
 
 

@@ -32,6 +32,10 @@ class Changes(Stepwise):
     def columns(self) -> tuple[str, ...]:
         return (*self.input.columns, CHANGE)
 
+    @property
+    def shows_changes(self) -> bool:
+        return True
+
     def steps(self) -> tuple[Step, ...]:
         return (Unweigh(unweigh=CHANGE, change=True, place=self.place),)
 

@@ -50,6 +50,21 @@ class Operator(Rewritable):
         return None
 
     @property
+    def shows_changes(self) -> bool:
+        """Whether each of its rows is a change, with the word for it in the column `_change`."""
+        return False
+
+    @property
+    def sole_by(self) -> tuple[str, ...]:
+        """The key of which it has at most one row, and in an epoch retracts and adds at most one; empty if there is none."""
+        return ()
+
+    @property
+    def replaced_in_place(self) -> bool:
+        """Whether its reader puts each row in the place of the one before it, which is not retracted first."""
+        return False
+
+    @property
     def expected(self) -> Mapping[str, str]:
         """The names of its expectations, each with what becomes of the rows that violate it."""
         return {}

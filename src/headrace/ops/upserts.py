@@ -80,6 +80,18 @@ class Upserts(Relational, Unary, Ungrouped):
         return True
 
     @property
+    def shows_changes(self) -> bool:
+        return self.pairs
+
+    @property
+    def replaced_in_place(self) -> bool:
+        return self.replaces
+
+    @property
+    def sole_by(self) -> tuple[str, ...]:
+        return self.key
+
+    @property
     def each_version(self) -> Node:
         return self.input if self.last and not self.pairs else self
 

@@ -286,8 +286,8 @@ def test_a_sink_that_moves_to_another_query(tmp_path: Path) -> None:
     add(tmp_path, 0)
     run(version(sums), tmp_path)
     for part, views in enumerate(((sums, counted), (sums,), (sums, counted)), 1):
-        again = {"counted_out": "from now"} if part == 3 else None
-        version(*views).deploy(checkpoint=tmp_path / "checkpoint", on_change=again)
+        now = {"counted_out": "from now"} if counted in views else None
+        version(*views).deploy(checkpoint=tmp_path / "checkpoint", on_change=now)
         add(tmp_path, part)
         run(version(*views), tmp_path)
     with sqlite3.connect(tmp_path / "shop.db") as database:

@@ -604,7 +604,23 @@ def test_a_version_without_a_sink_that_waits(tmp_path: Path) -> None:
     assert not job(both=False).deploy(checkpoint=tmp_path / "state").unchanged
     add(tmp_path, 1)
     run(job(both=False), tmp_path)
-    # and from now on
+    job(both=True).deploy(checkpoint=tmp_path / "state", on_change={"copies": "from now"})
+    run(job(both=True), tmp_path)
+    assert lines(tmp_path / "copies") == []
+
+
+def test_from_now_after_all(tmp_path: Path) -> None:
+    """A sink that waits for its rows does not get them if the next deploy says so."""
+
+    def job(*, both: bool) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS)
+        sinks = [out(tmp_path, rows.group_by("k").agg(s="sum(v)").named("summed"), "sums")]
+        if both:
+            sinks.append(out(tmp_path, rows.filter("v > 20"), "copies", "append"))
+        return hr.job("shop", *sinks)
+
+    add(tmp_path, 0)
+    run(job(both=False), tmp_path)
     job(both=True).deploy(checkpoint=tmp_path / "state")
     assert not job(both=True).deploy(checkpoint=tmp_path / "state", on_change={"copies": "from now"}).unchanged
     run(job(both=True), tmp_path)

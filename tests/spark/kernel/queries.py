@@ -185,7 +185,7 @@ class Query:
         levels = [[whole.program(one) for one in level] for level in self.document["levels"]]
         document = {"retired": [[] for _ in levels], **self.document, "levels": levels}
         self.run = self.jvm.headrace.run.Kernel.start(
-            self.spark._jsparkSession, json.dumps(document), scans, self.out, self.checkpoint, "0", self.manual, None
+            self.spark._jsparkSession, json.dumps(document), scans, self.out, self.checkpoint, "0", self.manual, None, False
         )
 
     def commit(self, **rows: list[tuple[Any, ...]]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from headrace.jvm.session import session
 from headrace.ops import Sink
 from headrace.ops.changes import CHANGE
-from headrace.ops.upserts import Upserts
+from headrace.ops.operator import operator
 from headrace.ports import paths
 from headrace.ports.sink import frame_in
 from headrace.ports.weights import WEIGHT
@@ -64,8 +64,11 @@ def correct(
 
 
 def _own(settings: Mapping[str, str]) -> SparkSession:
-    """Return a session with the settings of the job; that of the user may have others."""
-    own = session().newSession()
+    """Return a session with the settings of the job; that of the user may have others, and stays the active one."""
+    from pyspark.sql import SparkSession
+
+    of_user = session()
+    own = SparkSession(of_user.sparkContext, of_user._jsparkSession.newSession())
     for name, value in settings.items():
         own.conf.set(name, value)
     return own
@@ -80,9 +83,9 @@ class _Form:
         places = {name: f"c{place}" for place, name in enumerate(schema.names)}
         self._change = places.get(CHANGE, "") if self._shows else ""
         self.columns = [_column(name) for name in places.values() if name != self._change]
-        upserts = sink.input if isinstance(sink.input, Upserts) else None
-        self._key = [_column(places[name]) for name in upserts.key] if upserts is not None else []
-        self._replaces = upserts is not None and upserts.replaces
+        behind = operator(sink.input)
+        self._key = [_column(places[name]) for name in behind.sole_by]
+        self._replaces = behind.replaced_in_place
         self.by = self._key or self.columns
         changed = _column(self._change).isin(*_INSERTED) if self._shows else None
         # the row that is retracted comes before the one that replaces it

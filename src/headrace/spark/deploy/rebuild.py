@@ -10,12 +10,9 @@ from typing import Any
 from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Sink, Source, groups
-from headrace.ops.changes import CHANGE, Changes
+from headrace.ops import Sink, groups, lookups_of, sources_of
 from headrace.ops.facts.carried import PROCESSING
-from headrace.ops.ledger import Ledger
 from headrace.ops.operator import Operator, operator
-from headrace.ops.upserts import Upserts
 from headrace.plan import Node, Plan, Role, order
 from headrace.schema import Array, Map, Struct
 from headrace.spark.checkpoint.forerunner import Forerunner, forerunner_of, moved_along
@@ -24,7 +21,7 @@ from headrace.spark.checkpoint.record import Totals, place_of
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.origin import ways
 from headrace.spark.compile.relocation import Relocated, Relocation
-from headrace.spark.compile.shapes import Shape
+from headrace.spark.compile.shapes import PROGRAM, Shape
 from headrace.spark.deploy.deployment import CHOICES, FROM_NOW, RETRACT
 from headrace.spelling import suggestion
 
@@ -67,6 +64,14 @@ class Rebuilding:
         """The nodes whose rows are read in another way."""
         return reread(self.job.plan, self.before)
 
+    @cached_property
+    def _programs(self) -> frozenset[str]:
+        """The programs, which take rows as they come; other operators are functions of their rows, whatever the order of these."""
+        return _programs(self.job)
+
+    def _is_of_query(self, node: Node) -> bool:
+        return node.role is Role.STATEFUL and str(node.name) not in self._programs
+
     def otherwise_fed(self) -> frozenset[str]:
         """Return the operators of queries that get other rows than under their name before: the optimiser may filter their input for one
         sink and not for another, and a source may be read in another way.
@@ -74,7 +79,7 @@ class Rebuilding:
         stored, plan = Plan.from_json(self.before), self.job.plan
         was, now = ways(stored, stored), ways(plan, plan)
         other = {name for name, way in now.items() if was.get(name, way) != way} | self._reread.keys()
-        return frozenset(name for name in other if _is_of_query(plan.nodes[name]))
+        return frozenset(name for name in other if self._is_of_query(plan.nodes[name]))
 
     def mismatched(self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]) -> frozenset[str]:
         """Return operators of queries with state that does not match what is rebuilt: those that an operator without state feeds; and those
@@ -85,12 +90,12 @@ class Rebuilding:
         filled = (plan.nodes[name] for name in self._needed(fresh, known))
         changed = (sink for sink, past in self._changed(relocation, known, cache(mark)) if self._how(sink, past) == RETRACT)
         ends = [node for node in (*filled, *changed) if _obstacle(self.job, node) is None]
-        other = {node for node in map(operator, order(ends)) if _is_of_query(node) and self._depends_on_epochs(node, relocation)}
+        other = {node for node in map(operator, order(ends)) if self._is_of_query(node) and self._depends_on_epochs(node, relocation)}
         reached: set[Node] = set()
         for name, node in plan.nodes.items():
-            if name in fresh or node in other or (not _is_program(node) and any(one in reached for one in node.inputs)):
+            if name in fresh or node in other or (str(node.name) not in self._programs and any(one in reached for one in node.inputs)):
                 reached.add(node)
-        return frozenset(str(node.name) for node in reached if _is_of_query(node)) - fresh
+        return frozenset(str(node.name) for node in reached if self._is_of_query(node)) - fresh
 
     def of(self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]) -> Rebuild:
         """Return what a version has to rebuild. `known`: the sinks of the old version. `mark`: what a sink holds, None if it is unknown."""
@@ -153,7 +158,11 @@ class Rebuilding:
             for sink in query.sinks if self._has_read(one) else ():
                 past = moved_along(sink, forerunner_of(sink, known, self.job.plan.sinks), known, mark)
                 shape = one.identity.live()[str(sink.name)].shape
-                if past is None or (waiting and sink.name in self.waiting) or _differs(sink, past, shape, fresh, self._reread):
+                if (
+                    past is None
+                    or (waiting and sink.name in self.waiting)
+                    or _differs(sink, past, shape, fresh, self._reread, self._programs)
+                ):
                     yield sink, past
 
     def _how(self, sink: Sink, past: Forerunner | None) -> str | None:
@@ -171,25 +180,22 @@ class Rebuilding:
         return lost or early or bool(node.caveat) or node.forgets_after is not None
 
 
-def _is_program(node: Node) -> bool:
-    return node.role is Role.STATEFUL and not node.by_content and not isinstance(node, Ledger)
+def _programs(job: SparkJob) -> frozenset[str]:
+    return frozenset(shape.name for query in job.shapes for shape in query.shapes if shape.kind == PROGRAM)
 
 
-def _is_of_query(node: Node) -> bool:
-    """Return whether an operator is a function of its rows, whatever their order: those of queries are, and ledgers."""
-    return node.role is Role.STATEFUL and not _is_program(node)
-
-
-def _differs(sink: Sink, past: Forerunner, shape: Shape, fresh: Collection[str], other: Mapping[str, str]) -> bool:
+def _differs(
+    sink: Sink, past: Forerunner, shape: Shape, fresh: Collection[str], other: Mapping[str, str], programs: Collection[str]
+) -> bool:
     """Return whether the rows of a sink are not those of its forerunner."""
     if past.entry.retired or sink.name in other or not shape.reads_like(past.entry.shape):
         return True
     if _is_elsewhere(sink, past) and not _only_adds(sink):
         return True
-    return any(str(node.name) in fresh for node in _up_to_programs(sink, fresh))
+    return any(str(node.name) in fresh for node in _up_to(sink, set(programs) - set(fresh)))
 
 
-def _up_to_programs(end: Node, fresh: Collection[str]) -> list[Node]:
+def _up_to(end: Node, programs: Collection[str]) -> list[Node]:
     """Return the nodes upstream of one, up to programs that keep their state: these take rows as they come, and send none again."""
     seen: dict[Node, None] = {}
     stack = list(end.inputs)
@@ -197,7 +203,7 @@ def _up_to_programs(end: Node, fresh: Collection[str]) -> list[Node]:
         node = stack.pop()
         if node not in seen:
             seen[node] = None
-            stack += () if _is_program(node) and str(node.name) not in fresh else node.inputs
+            stack += () if str(node.name) in programs else node.inputs
     return list(seen)
 
 
@@ -217,19 +223,20 @@ def _only_adds(sink: Sink) -> bool:
 
 def shows_changes(sink: Sink) -> bool:
     """Return whether a sink gets each change as a row with the word for it."""
-    return sink.mode == "append" and CHANGE in sink.columns and isinstance(sink.input, Changes | Upserts)
+    return sink.mode == "append" and operator(sink.input).shows_changes
 
 
 def _obstacle(job: SparkJob, end: Node) -> str | None:
     """Return why the rows of a node cannot be computed again from the beginning, or None."""
-    times = clocks(job.plan)
+    times, programs = clocks(job.plan), _programs(job)
     for node in order([end]):
         name = job.shown(str(node.name))
-        if isinstance(node, Source) and not node.connect().traits.replayable:
-            return f"{name} cannot be read again: {node.connect().traits.why}"
-        if isinstance(node, Lookup) and not node.repeatable:
+        for source in sources_of([node]):
+            if not source.connect().traits.replayable:
+                return f"{name} cannot be read again: {source.connect().traits.why}"
+        if any(not lookup.repeatable for lookup in lookups_of([node])):
             return f"{name} cannot be asked again for its earlier answers"
-        if _is_program(node) and operator(node).caveat:
+        if node.name in programs and operator(node).caveat:
             return f"{name} handles rows as they arrive, and may get them in another order"
         if node.name in job.schemas.timed or (str(node.name) in times and times[str(node.name)].name == PROCESSING):
             return f"{name} goes by processing time"
