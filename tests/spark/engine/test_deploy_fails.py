@@ -77,7 +77,7 @@ def test_keys_that_meet(tmp_path: Path) -> None:
         """,
         lambda: job(tmp_path, key="timestamp").deploy(checkpoint=old),
     )
-    with pytest.raises(HeadraceError, match="SINK_ONLY_ADDS: out gets other rows than before, and can only add rows"):
+    with pytest.raises(HeadraceError, match="STATE_CHANGED: days is now keyed by k string instead of k date"):
         job(tmp_path, key="string").deploy(checkpoint=old)
     assert files(tmp_path) == before
     assert job(tmp_path).deploy(checkpoint=old).unchanged
