@@ -57,7 +57,7 @@ IN_DEPLOY = (
     "before the record",
     "after the commit log",
 )
-SAMPLE = ("after sink commit@out", "before the record")
+SAMPLE = ("after sink commit@out",)
 IN_RUN = [
     f"{point}@{sink}" if sink else point
     for point in POINTS

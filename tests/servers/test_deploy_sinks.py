@@ -31,6 +31,7 @@ def test_kafka(broker: Broker, tmp_path: Path) -> None:
     corrected.check(tmp_path / "asked", lambda rows, place: write(rows, f"{place}-asked"), on_change={"sums": "retract"})
 
 
+@pytest.mark.full
 def test_redis(redis: Any, tmp_path: Path) -> None:
     secret = hr.secret(VARIABLE)
     corrected.check(

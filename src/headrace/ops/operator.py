@@ -56,7 +56,7 @@ class Operator(Rewritable):
 
     @property
     def sole_by(self) -> tuple[str, ...]:
-        """The key of which it has at most one row, and in an epoch retracts and adds at most one; empty if there is none."""
+        """The key under which it has at most one row; an epoch retracts and adds at most one row of it. Empty if it has no such key."""
         return ()
 
     @property

@@ -12,15 +12,12 @@ import pytest
 
 import headrace as hr
 from tests.spark.engine.jobs import lines
+from tests.spark.engine.test_deploy import moment
 
 pytestmark = pytest.mark.usefixtures("spark")
 
 ROWS = "k int, v int, ts timestamp"
 PRICES = "k int, p int, ts timestamp"
-
-
-def moment(second: int) -> str:
-    return f"2026-01-01 {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
 
 
 def add(folder: Path, part: int) -> None:
@@ -120,19 +117,7 @@ PAIRS = {
     ),
 }  # fmt: skip
 
-SAMPLE = (
-    "filter",
-    "plain filter",
-    "after the aggregate",
-    "left join",
-    "without keys",
-    "window",
-    "top",
-    "level inserted",
-    "union",
-    "session",
-    "join",
-)
+SAMPLE = ("filter", "after the aggregate", "left join", "top", "level inserted")
 ALL = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.full) for name in PAIRS]
 
 

@@ -13,7 +13,8 @@ import headrace as hr
 from headrace import cli
 from headrace.errors import HeadraceError
 from tests.spark.engine.jobs import lines
-from tests.spark.engine.test_rebuild import ROWS, add, held, moment, read
+from tests.spark.engine.test_deploy import moment
+from tests.spark.engine.test_rebuild import ROWS, add, held, read
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -264,7 +265,7 @@ TYPES = """
 
 
 @pytest.mark.parametrize("kind", ["parquet", "json", "sqlite", "delta", "iceberg"])
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+@pytest.mark.parametrize("zone", ["America/New_York", pytest.param("UTC", marks=pytest.mark.full)])
 def test_equal_rows_are_not_corrected(kind: str, zone: str, tmp_path: Path, spark: Any) -> None:
     """Another text for the same rows: what a sink holds is recognised, whatever its system makes of the types."""
     before = spark.conf.get("spark.sql.session.timeZone")
@@ -586,42 +587,35 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkey
     done("rollback", "shop", "--to", "before-deploy-3")
 
 
+def copied(folder: Path, *, both: bool) -> hr.Job:
+    """Sums, and copies of some rows."""
+    rows = read(folder, "rows", ROWS)
+    sinks = [out(folder, rows.group_by("k").agg(s="sum(v)").named("summed"), "sums")]
+    if both:
+        sinks.append(out(folder, rows.filter("v > 20"), "copies", "append"))
+    return hr.job("shop", *sinks)
+
+
 def test_a_version_without_a_sink_that_waits(tmp_path: Path) -> None:
     """Deploying it drops what waits."""
-
-    def job(*, both: bool) -> hr.Job:
-        rows = read(tmp_path, "rows", ROWS)
-        sinks = [out(tmp_path, rows.group_by("k").agg(s="sum(v)").named("summed"), "sums")]
-        if both:
-            sinks.append(out(tmp_path, rows.filter("v > 20"), "copies", "append"))
-        return hr.job("shop", *sinks)
-
     add(tmp_path, 0)
-    run(job(both=False), tmp_path)
-    job(both=True).deploy(checkpoint=tmp_path / "state")
+    run(copied(tmp_path, both=False), tmp_path)
+    copied(tmp_path, both=True).deploy(checkpoint=tmp_path / "state")
     with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED"):
-        run(job(both=False), tmp_path)
-    assert not job(both=False).deploy(checkpoint=tmp_path / "state").unchanged
+        run(copied(tmp_path, both=False), tmp_path)
+    assert not copied(tmp_path, both=False).deploy(checkpoint=tmp_path / "state").unchanged
     add(tmp_path, 1)
-    run(job(both=False), tmp_path)
-    job(both=True).deploy(checkpoint=tmp_path / "state", on_change={"copies": "from now"})
-    run(job(both=True), tmp_path)
+    run(copied(tmp_path, both=False), tmp_path)
+    copied(tmp_path, both=True).deploy(checkpoint=tmp_path / "state", on_change={"copies": "from now"})
+    run(copied(tmp_path, both=True), tmp_path)
     assert lines(tmp_path / "copies") == []
 
 
 def test_from_now_after_all(tmp_path: Path) -> None:
     """A sink that waits for its rows does not get them if the next deploy says so."""
-
-    def job(*, both: bool) -> hr.Job:
-        rows = read(tmp_path, "rows", ROWS)
-        sinks = [out(tmp_path, rows.group_by("k").agg(s="sum(v)").named("summed"), "sums")]
-        if both:
-            sinks.append(out(tmp_path, rows.filter("v > 20"), "copies", "append"))
-        return hr.job("shop", *sinks)
-
     add(tmp_path, 0)
-    run(job(both=False), tmp_path)
-    job(both=True).deploy(checkpoint=tmp_path / "state")
-    assert not job(both=True).deploy(checkpoint=tmp_path / "state", on_change={"copies": "from now"}).unchanged
-    run(job(both=True), tmp_path)
+    run(copied(tmp_path, both=False), tmp_path)
+    copied(tmp_path, both=True).deploy(checkpoint=tmp_path / "state")
+    assert not copied(tmp_path, both=True).deploy(checkpoint=tmp_path / "state", on_change={"copies": "from now"}).unchanged
+    run(copied(tmp_path, both=True), tmp_path)
     assert lines(tmp_path / "copies") == []

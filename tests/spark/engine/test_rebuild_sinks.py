@@ -11,6 +11,7 @@ from tests.spark.engine import corrected
 pytestmark = pytest.mark.usefixtures("spark")
 
 
+@pytest.mark.full
 def test_sqlite(tmp_path: Path) -> None:
     corrected.check(tmp_path, lambda rows, place: rows.write.jdbc(f"sqlite:{tmp_path}/shop.db", place, key="k", name="sums"), 3)
 

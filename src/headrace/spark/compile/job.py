@@ -98,6 +98,16 @@ def _compiled(plan: Plan) -> SparkJob:
     plan, rewritten = optimize(original)
     if rewritten:
         schemas = check(plan)
+    return _cut(plan, schemas, original, rewritten, outside=outside)
+
+
+def limited(job: SparkJob, sinks: Iterable[Sink]) -> SparkJob:
+    """Return the part of a compiled job that ends in these sinks, whose inputs are nodes of its plan. Its operators are the same."""
+    plan = Plan.of(job.plan.job, sinks, job.plan.settings)
+    return _cut(plan, check(plan), plan, (), outside=job.outside)
+
+
+def _cut(plan: Plan, schemas: Schemas, original: Plan, rewritten: tuple[str, ...], *, outside: bool) -> SparkJob:
     at = Lowering(plan, schemas, Feeds(plan, schemas.of))
     queries = cut(plan, clocks(plan), schemas.timed.keys())
     read = origins(original, plan), ways(original, plan), ordered_ways(original, plan)
@@ -131,13 +141,3 @@ def _one_sink_a_folder(plan: Plan) -> None:
                 hint="give each sink a folder of its own, or combine streams of the same columns with union",
                 site=sink.site,
             )
-
-
-def limited(job: SparkJob, sinks: Iterable[Sink]) -> SparkJob:
-    """Return the part of a compiled job that ends in these sinks, which are behind nodes of its plan. Its operators are the same."""
-    plan = Plan.of(job.plan.job, sinks, job.plan.settings)
-    schemas = check(plan)
-    at = Lowering(plan, schemas, Feeds(plan, schemas.of))
-    queries = cut(plan, clocks(plan), schemas.timed.keys())
-    read = origins(plan, plan), ways(plan, plan), ordered_ways(plan, plan)
-    return SparkJob(at, plan, (), queries, tuple(shape_of(query, at, *read) for query in queries), job.outside)

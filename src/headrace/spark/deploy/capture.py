@@ -1,4 +1,4 @@
-"""Sinks of a run of which no place outside must know."""
+"""Sinks that write nothing outside the checkpoint."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Capture(ports.Sink):
         self.epochs[epoch] = [paths.escaped(self.folder / file["path"]) for file in staged.files]
 
 
-class Nothing(ports.Sink):
-    """A sink that keeps no row, for an operator of which only the state is wanted."""
+class Dropping(ports.Sink):
+    """A sink that drops its rows, for an operator whose state alone is needed."""
 
-    connector = "nothing"
+    connector = "dropping"
 
     @property
     def traits(self) -> ports.SinkTraits:

@@ -54,7 +54,7 @@ def correct(
     difference = spark.read.parquet(paths.escaped(whole))
     correction = _counted(difference)
     if correction is not None:
-        written = form.as_written(difference).repartition(files, *form.by).sortWithinPartitions(*form.by, form.last)
+        written = form.as_written(difference).repartition(files, *form.by).sortWithinPartitions(*form.order)
         written.write.parquet(paths.literal(place))
         for path in place.iterdir():
             if path.suffix != ".parquet" or path.name.startswith("."):
@@ -87,9 +87,12 @@ class _Form:
         self._key = [_column(places[name]) for name in behind.sole_by]
         self._replaces = behind.replaced_in_place
         self.by = self._key or self.columns
-        changed = _column(self._change).isin(*_INSERTED) if self._shows else None
         # the row that is retracted comes before the one that replaces it
-        self.last = _column(WEIGHT) if sink.mode != "append" else self.columns[0] if changed is None else changed
+        self.order = list(self.by)
+        if sink.mode != "append":
+            self.order.append(_column(WEIGHT))
+        elif self._shows:
+            self.order.append(_column(self._change).isin(*_INSERTED))
 
     def new(self, spark: SparkSession, rows: Capture) -> DataFrame:
         """Return the rows of the new version with their weights."""

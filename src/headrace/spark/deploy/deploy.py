@@ -73,7 +73,7 @@ def deploy(
 ) -> Deployment:
     """Make the checkpoint in `folder` continue with this version of its job, with `partitions` tasks of each level.
 
-    `on_change`: what becomes of sinks whose rows are computed differently (`rebuild.CHOICES`). Refuses a change that no deploy can follow
+    `on_change`: what becomes of sinks whose rows are computed differently, one of `CHOICES`. Refuses a change that no deploy can follow
     before anything is written.
     """
     began = time.monotonic()
@@ -272,11 +272,11 @@ class _Deploy:
         finally:
             shutil.rmtree(place, ignore_errors=True)
 
-    def _rebuilt(self, place: Path) -> tuple[Shadow | None, dict[str, Correction]]:
+    def _rebuilt(self, place: Path) -> tuple[Shadow, dict[str, Correction]]:
         """Run what has to be rebuilt over the rows read so far, and write the corrections of sinks."""
         rebuild = self.comparison.rebuild
         if not rebuild.operators and not rebuild.corrected:
-            return None, {}
+            return Shadow((), {}, {}), {}
         before = self.comparison.old.totals
         handled = {query.name: self._handled(self.relocation.queries[query.name]) for query in self.job.queries}
         run = ShadowRun(self.job, self.relocation, rebuild, self.origins, self.checkpoint.folder, place / _SHADOW, self.partitions, handled)
@@ -332,7 +332,7 @@ class _Deploy:
         controls: Mapping[str, str],
         place: Path,
         log: Path,
-        shadow: Shadow | None,
+        shadow: Shadow,
         corrected: Mapping[str, Target],
     ) -> Counts:
         return compose(
@@ -348,8 +348,8 @@ class _Deploy:
             settings=self.job.settings,
             changes=[rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()) if rewrite.change],
             log=log,
-            rebuilt=shadow.origins if shadow is not None else (),
-            counted=shadow.counts if shadow is not None else {},
+            rebuilt=shadow.origins,
+            counted=shadow.counts,
             corrected=corrected,
             elsewhere=self.comparison.rebuild.filled,
         )

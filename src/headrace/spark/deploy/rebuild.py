@@ -25,6 +25,8 @@ from headrace.spark.compile.shapes import PROGRAM, Shape
 from headrace.spark.deploy.deployment import CHOICES, FROM_NOW, RETRACT
 from headrace.spelling import suggestion
 
+_KEEP = "nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True"
+
 
 @dataclass(frozen=True)
 class Rebuild:
@@ -113,8 +115,7 @@ class Rebuilding:
             if not begun or (name in self.waiting and _only_adds(sink)):
                 filled.add(name)
             if how == RETRACT:
-                error = _uncorrectable(self.job, sink, self.choices.get(name), name in filled)
-                errors += [] if error is None else [error]
+                errors += _uncorrectable(self.job, sink, self.choices.get(name), name in filled)
             elif name not in filled and not _only_adds(sink):
                 errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
         nodes = self.job.plan.nodes
@@ -243,26 +244,28 @@ def _obstacle(job: SparkJob, end: Node) -> str | None:
     return None
 
 
-def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) -> HeadraceError | None:
-    """Return why a sink cannot get the difference between two versions, or None."""
+def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) -> Iterator[HeadraceError]:
+    """Yield the error for a sink that cannot get the difference between two versions."""
     name, connected = str(sink.name), sink.connect()
     if not filled and _only_adds(sink):
         if choice is None:
             hint = f'to keep its earlier rows and write those of this version from now on: on_change={{"{name}": "{FROM_NOW}"}}'
-            return HeadraceError("SINK_ONLY_ADDS", f"{name} gets other rows than before, and can only add rows", hint=hint, site=sink.site)
-        return _refused(sink, f"{name} can only add rows, so none can be retracted")
+            message = f"{name} gets other rows than before, and can only add rows"
+            yield HeadraceError("SINK_ONLY_ADDS", message, hint=hint, site=sink.site)
+        else:
+            yield _refused(sink, f"{name} can only add rows, so none can be retracted")
+        return
     why = _obstacle(job, sink)
     if why is None and not filled:
         why = connected.uncomparable(sink.mode)
     if why is None and any(_is_unordered(field.type) for field in job.schemas.of[name].fields):
         why = "rows with maps or variants cannot be compared"
-    if why is None:
-        return None
-    if filled:
+    if why is not None and filled:
         hint = f'nothing was changed: on_change={{"{name}": "{FROM_NOW}"}} lets it, and the operators that only it needs, begin now'
         message = f"{name} is new, and the rows read before cannot be computed for it: {why}"
-        return HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
-    return _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
+        yield HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
+    elif why is not None:
+        yield _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
 
 
 def _is_unordered(type: object) -> bool:
@@ -272,15 +275,13 @@ def _is_unordered(type: object) -> bool:
 
 
 def _lost(node: Node, why: str) -> HeadraceError:
-    hint = "nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True"
     message = f"{node.name} has state that does not fit this version, and it cannot be made anew: {why}"
-    return HeadraceError("CANNOT_REBUILD", message, hint=hint, site=node.site)
+    return HeadraceError("CANNOT_REBUILD", message, hint=_KEEP, site=node.site)
 
 
 def _refused(sink: Sink, message: str) -> HeadraceError:
-    hint = "nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True"
-    if _only_adds(sink):
-        hint = f'on_change={{"{sink.name}": "{FROM_NOW}"}} writes the rows of this version from now on'
+    now = f'on_change={{"{sink.name}": "{FROM_NOW}"}} writes the rows of this version from now on'
+    hint = now if _only_adds(sink) else _KEEP
     return HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
 
 

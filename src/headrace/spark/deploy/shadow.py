@@ -11,6 +11,7 @@ import shutil
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from headrace.durable import atomic, private
@@ -26,7 +27,7 @@ from headrace.spark.checkpoint.record import Key, Totals
 from headrace.spark.compile.identity import Identity, Numbers, QueryIdentity, entered, repaired_scan
 from headrace.spark.compile.job import SparkJob, limited
 from headrace.spark.compile.relocation import Relocation
-from headrace.spark.deploy.capture import Capture, Nothing
+from headrace.spark.deploy.capture import Capture, Dropping
 from headrace.spark.deploy.rebuild import Rebuild
 from headrace.spark.deploy.stores import Origin
 from headrace.spark.run.failures import failure
@@ -140,7 +141,7 @@ class ShadowRun:
         return [self._origins[name] for name in origins if name in self._origins]
 
     def _whole(self, query: QueryIdentity) -> str:
-        """Return the name of the job's query of which a query of the shadow is a part."""
+        """Return the name of the query in the job that contains a query of the shadow."""
         return next(self._of[str(sink.name)] for one in self._job.queries if one.name == query.name for sink in one.sinks)
 
     def _log(self, query: QueryIdentity) -> None:
@@ -191,12 +192,13 @@ class ShadowRun:
 
 
 def _ends(job: SparkJob, operators: Collection[str]) -> list[Sink]:
-    """Return ends for operators of which only the state is wanted: what is behind them may ask servers, or cannot be computed again."""
-    ends = []
-    for number, name in enumerate(sorted(operators)):
-        node = job.plan.nodes[name]
-        ends.append(Sink(node, Nothing.connector, {}, kind_of(node), Nothing(), name=f"rebuilt {number}", site=node.site))
-    return ends
+    """Return a sink for each operator whose rows no corrected sink needs. It drops them. The steps after the operator do not run: they may
+    call servers, or cannot be computed again.
+    """
+    nodes = job.plan.nodes
+    free = (name for number in count() if (name := f"rebuilt {number}") not in nodes)
+    ends = ((nodes[name], end) for name, end in zip(sorted(operators), free, strict=False))
+    return [Sink(node, Dropping.connector, {}, kind_of(node), Dropping(), name=end, site=node.site) for node, end in ends]
 
 
 def _failed(query: RunningQuery, folder: Path, checkpoint: Path) -> HeadraceError:
