@@ -293,6 +293,7 @@ def test_equal_rows_are_not_corrected(kind: str, zone: str, tmp_path: Path, spar
         run(job("v >= 0"), tmp_path)
         sink = job("v + 0 >= 0").deploy(checkpoint=tmp_path / "state").verdicts[-1]
         assert (sink.verdict, sink.inserted, sink.retracted) == ("corrected", 0, 0)
+        assert hr.session() is spark
         # and what differs is
         sink = job("v + 0 > 3").deploy(checkpoint=tmp_path / "state").verdicts[-1]
         assert (sink.inserted, sink.retracted) == (0, 4)

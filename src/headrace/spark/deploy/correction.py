@@ -6,7 +6,8 @@ Columns have the names c0, c1, ... throughout, so that none of the sink's can be
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -37,13 +38,10 @@ class Correction:
     retracted: int
 
 
-def correct(
-    sink: Sink, schema: Struct, rows: Capture, place: Path, settings: Mapping[str, str], *, filled: bool, files: int
-) -> Correction | None:
-    """Write the correction of a sink to a folder, in at most so many files; None if there is nothing to correct. `rows`: those of the new
-    version. `settings`: those that give texts and times their meaning in the job. `filled`: the sink holds none.
+def correct(spark: SparkSession, sink: Sink, schema: Struct, rows: Capture, place: Path, *, filled: bool, files: int) -> Correction | None:
+    """Write the correction of a sink to a folder, in at most so many files; None if there is nothing to correct. `spark`: the session of
+    `under`. `rows`: those of the new version. `filled`: the sink holds none.
     """
-    spark = _own(settings)
     form = _Form(sink, schema)
     changes = form.new(spark, rows)
     if not filled:
@@ -63,15 +61,18 @@ def correct(
     return correction
 
 
-def _own(settings: Mapping[str, str]) -> SparkSession:
-    """Return a session with the settings of the job; that of the user may have others, and stays the active one."""
-    from pyspark.sql import SparkSession
-
+@contextmanager
+def under(settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Give a session with the settings of a job, under which rows are compared: that of the user may have others."""
     of_user = session()
-    own = SparkSession(of_user.sparkContext, of_user._jsparkSession.newSession())
+    own = of_user.newSession()
     for name, value in settings.items():
         own.conf.set(name, value)
-    return own
+    try:
+        yield own
+    finally:
+        # the session that last made a DataFrame of Python rows is the active one
+        of_user.createDataFrame([], "n int")
 
 
 class _Form:

@@ -41,7 +41,7 @@ from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocated
 from headrace.spark.deploy.compose import compose, handled_watermark
-from headrace.spark.deploy.correction import Correction, correct
+from headrace.spark.deploy.correction import Correction, correct, under
 from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
 from headrace.spark.deploy.diff import Comparison, Version
 from headrace.spark.deploy.shadow import Shadow, ShadowRun
@@ -282,25 +282,16 @@ class _Deploy:
         run = ShadowRun(self.job, self.relocation, rebuild, self.origins, self.checkpoint.folder, place / _SHADOW, self.partitions, handled)
         shadow = run.run(before)
         corrections: dict[str, Correction] = {}
-        for query in self.job.queries:
-            name = self.relocation.queries[query.name].identity.name
-            for sink in query.sinks:
-                of = str(sink.name)
-                if of not in shadow.rows:
-                    continue
-                to = corrections_place(place / FOLDER, name, of)
-                with at(sink):
-                    correction = correct(
-                        sink,
-                        self.job.schemas.of[of],
-                        shadow.rows[of],
-                        to,
-                        self.job.settings,
-                        filled=of in rebuild.filled,
-                        files=self.partitions,
-                    )
-                if correction is not None:
-                    corrections[of] = correction
+        with under(self.job.settings) as spark:
+            for query in self.job.queries:
+                for sink in (sink for sink in query.sinks if str(sink.name) in shadow.rows):
+                    name = str(sink.name)
+                    to = corrections_place(place / FOLDER, self.relocation.names[query.name], name)
+                    filled, schema = name in rebuild.filled, self.job.schemas.of[name]
+                    with at(sink):
+                        correction = correct(spark, sink, schema, shadow.rows[name], to, filled=filled, files=self.partitions)
+                    if correction is not None:
+                        corrections[name] = correction
         return shadow, corrections
 
     def _take_savepoint(self) -> None:
