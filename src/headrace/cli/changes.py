@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Callable
 
 from headrace.errors import HeadraceError
 from headrace.spark.deploy.deployment import CHOICES
@@ -16,6 +18,11 @@ def argument(parser: argparse.ArgumentParser) -> None:
         default=[],
         help='what a sink gets whose rows are computed differently: retract (the difference) or "from now" (no earlier rows); repeatable',
     )
+
+
+def report(job: str) -> Callable[[str], None]:
+    """Return a function that prints the steps of a deploy to a running job."""
+    return lambda line: print(f"{job}: {line}", file=sys.stderr, flush=True)
 
 
 def choices(options: argparse.Namespace) -> dict[str, str]:

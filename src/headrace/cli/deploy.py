@@ -34,7 +34,11 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     job = load.job(options)
     deployment = job.deploy(
-        checkpoint=options.checkpoint, partitions=options.partitions, on_change=changes.choices(options), dry_run=options.dry_run
+        checkpoint=options.checkpoint,
+        partitions=options.partitions,
+        on_change=changes.choices(options),
+        dry_run=options.dry_run,
+        progress=changes.report(job.name),
     )
     print(as_options(str(deployment)))
     return 1 if deployment.diff.refusals else 0

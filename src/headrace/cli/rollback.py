@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,10 @@ from headrace.cli import changes, rows
 from headrace.cli.options import as_options
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
-from headrace.plan import Plan, displayed
-from headrace.spark.checkpoint.savepoints import savepoint
-from headrace.spark.compile.identity import as_stored
-from headrace.spark.compile.job import compile
-from headrace.spark.deploy.deploy import before_deploys, deploy
+from headrace.plan import displayed
+from headrace.spark.checkpoint.savepoints import before_deploys, savepoint
+from headrace.spark.deploy.deploy import deploy
+from headrace.spark.deploy.request import earlier
 
 EPILOG = """\
 A rollback is a deploy of the earlier version: it keeps the state that is still valid, rebuilds the rest, and corrects the sinks with the
@@ -44,15 +42,17 @@ def run(options: argparse.Namespace) -> int:
     if options.to is None and not deploys:
         hint = "name a savepoint with --to: headrace savepoint list JOB"
         raise HeadraceError("NOTHING_TO_DEPLOY", f"{folder} has no savepoint of a deploy, so there is nothing to return to", hint=hint)
-    stored = stored_job(savepoint(folder, options.to or deploys[-1]).folder)
-    job = compile(Plan.from_json(stored.plan))
+    name = options.to or deploys[-1]
+    job, partitions = earlier(folder, name), stored_job(savepoint(folder, name).folder).partitions
     with displayed(job.plan):
         deployment = deploy(
-            replace(job, shapes=as_stored(job.shapes, stored.identity)),
+            job,
             folder,
-            partitions=stored.partitions,
+            partitions=partitions,
             on_change=changes.choices(options),
+            savepoint=name,
             dry_run=options.dry_run,
+            look=changes.report(job.plan.job),
         )
     print(as_options(str(deployment)))
     return 1 if deployment.diff.refusals else 0

@@ -21,6 +21,7 @@ from headrace.spark.checkpoint.savepoints import Savepoint, savepoints
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.deploy.deploy import deploy
 from headrace.spark.deploy.deployment import Deployment
+from headrace.spark.deploy.receiver import Receiver
 from headrace.spark.deploy.rewind import Rewinding, rewind
 from headrace.spark.run.commands import take_savepoint
 from headrace.spark.run.progress import Display, Progress
@@ -228,6 +229,7 @@ class Job:
             flush=flush is not False,
             waits=waits,
             silence=chosen.lease / 1000,
+            deploys=Receiver,
         )
         for line in (*run.notices, *([_SEALS] if flush is None and run.first_end else [])):
             print(f"{self.name}: {line}", file=sys.stderr, flush=True)
@@ -253,17 +255,20 @@ class Job:
         partitions: int | None = None,
         on_change: Mapping[str, str] | None = None,
         dry_run: bool = False,
+        progress: Callable[[str], object] | None = None,
     ) -> Deployment:
         """Replaces the version of the job that wrote the checkpoint with this one, as `headrace deploy` does.
 
         Operators keep valid state; others are rebuilt from the rows read so far. Sinks get the difference between the versions with the
-        next run. No job may be running on the checkpoint, which changes all at once at the end, or not at all.
+        next epoch. The checkpoint changes all at once at the end, or not at all. A process that runs the job goes on meanwhile, and
+        continues with this version after a short pause.
 
         Args:
             checkpoint: The checkpoint of the earlier version. Default: as for `run`.
             partitions: The tasks of each [level](../../concepts/levels.md) from now on, 1 to 100,000. Default: the setting, else as before.
             on_change: For each sink whose rows change, by name: `retract`, the difference (the default), or `from now`, no earlier rows.
             dry_run: Only reports the verdict on each part, and what would be refused.
+            progress: A function that is called with a line about each step of a deploy to a running job.
 
         Raises:
             CheckpointError: `STATE_CHANGED` and `CANNOT_REBUILD` for a change that [no deploy
@@ -278,9 +283,12 @@ class Job:
         """
         refuse_while_loading(f"the job {self.name}")
         _refuse_others(dry_run=dry_run)
+        look = (lambda line: None) if progress is None else progress
         chosen = settings(self.name, self._settings, checkpoint=checkpoint, partitions=partitions)
         with displayed(self.plan):
-            return deploy(self._compiled(), chosen.checkpoint, partitions=chosen.partitions, on_change=on_change, dry_run=dry_run)
+            return deploy(
+                self._compiled(), chosen.checkpoint, partitions=chosen.partitions, on_change=on_change, dry_run=dry_run, look=look
+            )
 
     def savepoint(self, name: str, *, checkpoint: str | os.PathLike[str] | None = None, pinned: bool = False) -> Savepoint:
         """Makes a savepoint, as `headrace savepoint create` does: a complete copy of the checkpoint as of a moment between two epochs.

@@ -26,7 +26,8 @@ from headrace.schema.values import zone
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.run.failures import failure
 from headrace.spark.run.query import RunningQuery
-from headrace.spark.run.start import Started, begin
+from headrace.spark.run.start import begin
+from headrace.spark.run.started import Started
 from headrace.spark.run.summary import counts_of, expectations_of, lookups_of, prove, source_counts
 from headrace.spelling import suggestion
 from headrace.testing.board import BoardSource

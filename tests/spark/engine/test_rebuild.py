@@ -28,11 +28,13 @@ def add(folder: Path, part: int) -> None:
     prices = [{"k": chance.randrange(9), "p": chance.randrange(10), "ts": moment(start + i * 120)} for i in range(14)]
     for name, records in (("rows", rows), ("prices", prices)):
         (folder / name).mkdir(parents=True, exist_ok=True)
-        (folder / name / f"{part}.json").write_text("".join(json.dumps(record) + "\n" for record in records))
+        fresh = folder / name / f".{part}"
+        fresh.write_text("".join(json.dumps(record) + "\n" for record in records))
+        fresh.rename(folder / name / f"{part}.json")
 
 
-def read(folder: Path, name: str, schema: str, delay: str = "5 minutes") -> hr.Stream:
-    return hr.read.files(folder / name, format="json", schema=schema, name=name).watermark("ts", delay)
+def read(folder: Path, name: str, schema: str, delay: str = "5 minutes", *, follow: bool = False) -> hr.Stream:
+    return hr.read.files(folder / name, format="json", schema=schema, name=name, follow=follow).watermark("ts", delay)
 
 
 def held(folder: Path) -> dict[str, int]:
@@ -121,9 +123,9 @@ SAMPLE = ("filter", "after the aggregate", "left join", "top", "level inserted")
 ALL = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.full) for name in PAIRS]
 
 
-def job(folder: Path, text: str, out: Path, delay: str = "5 minutes", mode: str = "changes") -> hr.Job:
+def job(folder: Path, text: str, out: Path, delay: str = "5 minutes", mode: str = "changes", *, follow: bool = False) -> hr.Job:
     """The view, beside others over the same sources that stay."""
-    rows, prices = read(folder, "rows", ROWS, delay), read(folder, "prices", PRICES, delay)
+    rows, prices = (read(folder, name, schema, delay, follow=follow) for name, schema in (("rows", ROWS), ("prices", PRICES)))
     view = hr.sql(text, rows=rows, prices=prices)
     others = [
         rows.group_by("k").agg(n="count(*)").named("stays").write.files(out / "stays", format="json", mode="changes", name="stays_out"),

@@ -17,6 +17,7 @@ from headrace.durable.filelog import logs_read
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint import channel, savepoints
 from headrace.spark.checkpoint.channel import Command
+from headrace.spark.checkpoint.copying import copy
 from headrace.spark.run.commands import Commands
 from tests.spark.engine.jobs import files, lines
 from tests.unit.errors import check_error
@@ -103,7 +104,7 @@ def test_what_a_savepoint_has(tmp_path: Path) -> None:
     for name in (*kept, *left):
         (tmp_path / "checkpoint" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "checkpoint" / name).write_text(name)
-    savepoints._copy(tmp_path / "checkpoint", tmp_path / "copy")
+    copy(tmp_path / "checkpoint", tmp_path / "copy")
     assert {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*") if path.is_file()} == set(kept)
 
 

@@ -67,10 +67,13 @@ def pending(folder: Path, skipped: Collection[str] = ()) -> Command | None:
     return min(commands, key=lambda one: (one.at, one.id), default=None)
 
 
-def answer(folder: Path, command: Command, result: Mapping[str, Any] | None, error: HeadraceError | None = None) -> None:
-    """Store the end of a command, and add it to the history."""
+def answer(
+    folder: Path, command: Command, result: Mapping[str, Any] | None, error: HeadraceError | None = None, *, noted: bool = True
+) -> None:
+    """Store the end of a command, and add it to the history, unless it is not to be `noted`."""
     ended = {"format": FORMAT, "result": dict(result or {}), "error": None if error is None else _of(error)}
-    note(folder, command, result, error)
+    if noted:
+        note(folder, command, result, error)
     atomic.replace(folder / COMMANDS / f"{command.id}{_ANSWER}", text_of(ended))
 
 

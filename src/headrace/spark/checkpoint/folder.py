@@ -18,6 +18,7 @@ savepoints/NAME  copies of the checkpoint, which a fresh start keeps
 commands       commands to the process that works here, and their answers
 history.jsonl  the commands and deploys that were carried out
 next, switch   the parts of a new version that is being deployed
+candidate      what a deploy prepares while the job runs
 lock.TERM      the process that works here now; TERM counts the starts
 """
 
@@ -37,7 +38,9 @@ from headrace.errors import HeadraceError
 from headrace.plan.codec import refuse_unwritten, short, typed
 from headrace.plan.meaning import settings_of
 from headrace.plan.naming import spelled, valid_name
+from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import COMMANDS
+from headrace.spark.checkpoint.copying import SAVEPOINTS
 from headrace.spark.checkpoint.history import History, last_logged
 from headrace.spark.checkpoint.lease import SILENCE, Lease, is_lock
 from headrace.spark.checkpoint.record import Record
@@ -49,7 +52,6 @@ FORMAT = 5
 `home` of sinks that a deploy has moved and no `shards` of joins without keys; format 4 has no `corrections`.
 """
 MIGRATED = "migrated"
-SAVEPOINTS = "savepoints"
 _CLEARING = "clearing"
 
 
@@ -157,6 +159,7 @@ class Checkpoint:
     def _finish_switch(self) -> None:
         try:
             finish(self.folder)
+            candidate.sweep(self.folder)
         except OSError as problem:
             raise unusable(self.folder, problem.strerror or str(problem)) from None
 
@@ -191,6 +194,14 @@ class Checkpoint:
         adopted = {} if self.stored is None else self.stored.adopted
         stored = Stored(self.id, job, plan, settings, partitions, identity, adopted)
         replace(self.folder / "job.json", text_of(stored.to_json(), indent=1))
+        self.stored = stored
+        return stored
+
+    def reload(self) -> Stored:
+        """Read `job.json` again, which a deploy has replaced."""
+        stored = stored_in(self.folder)
+        if stored is None:
+            raise unreadable(self.folder / "job.json", "it is gone")
         self.stored = stored
         return stored
 

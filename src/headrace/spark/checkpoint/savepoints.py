@@ -9,10 +9,9 @@ no links they are copied. Nothing in a savepoint changes later: a run needs a co
 
 from __future__ import annotations
 
-import os
+import re
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -20,25 +19,21 @@ from pathlib import Path
 from typing import Any
 
 from headrace.durable import atomic, private
-from headrace.durable.links import link
-from headrace.durable.manifest import CONTROL, STAGING
 from headrace.durable.sums import read, text_of, unreadable
 from headrace.errors import HeadraceError
 from headrace.plan import Plan
 from headrace.plan.codec import typed
 from headrace.plan.naming import valid_name
-from headrace.spark.checkpoint.folder import SAVEPOINTS, Stored, query_folder, stored_in
+from headrace.spark.checkpoint.copying import SAVEPOINTS, copy
+from headrace.spark.checkpoint.folder import Stored, query_folder, stored_in
 from headrace.spark.checkpoint.history import logged
-from headrace.spark.checkpoint.lease import is_lock, newest_term
-from headrace.spark.checkpoint.switch import NEXT, SWITCH
+from headrace.spark.checkpoint.lease import newest_term
 from headrace.spelling import suggestion
 
 FORMAT = 1
+BEFORE_DEPLOY = "before-deploy-"
 _FILE = "savepoint.json"
 _UNFINISHED, _DELETED = ".unfinished", ".deleted"
-_LEFT_OUT = {SAVEPOINTS, NEXT, SWITCH, "errors.log", "commands"}
-_WRITTEN_ONCE = ("queries", "epochs", "dead_letters", "refused", "repaired")
-"""The folders whose files are written once, and then only removed or replaced by others. Manifests that are lists of lines may grow."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +97,7 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
     private.folder(folder / SAVEPOINTS)
     _tidy(folder, _DELETED, _UNFINISHED)
     fresh = place.with_name(f".{name}{_UNFINISHED}")
-    _copy(folder, fresh)
+    copy(folder, fresh)
     # A copy of it continues with later terms, as one of the whole checkpoint would.
     (fresh / f"lock.{newest_term(folder)}").touch()
     savepoint = Savepoint(
@@ -131,6 +126,12 @@ def names(folder: Path) -> list[str]:
     """Return the names of the savepoints of a checkpoint, also of damaged ones."""
     place = folder / SAVEPOINTS
     return [path.name for path in place.iterdir() if not path.name.startswith(".")] if place.is_dir() else []
+
+
+def before_deploys(folder: Path) -> list[str]:
+    """Return the savepoints of a checkpoint that deploys have made, the oldest first."""
+    of_deploys = [name for name in names(folder) if re.fullmatch(rf"{BEFORE_DEPLOY}\d+", name)]
+    return sorted(of_deploys, key=lambda name: int(name.removeprefix(BEFORE_DEPLOY)))
 
 
 def savepoint(folder: Path, name: str) -> Savepoint:
@@ -185,35 +186,6 @@ def _tidy(folder: Path, *suffixes: str) -> None:
 def _epochs(folder: Path, stored: Stored) -> dict[str, int]:
     last = {query.name: logged(query_folder(folder, query.name), "commits") for query in stored.identity.queries}
     return {name: epoch for name, epoch in last.items() if epoch >= 0}
-
-
-def _copy(folder: Path, to: Path) -> None:
-    """Copy a checkpoint. Spark's own clean-up may remove old files meanwhile."""
-    private.folder(to)
-    for name in os.listdir(folder):
-        path = folder / name
-        if is_lock(name) or name in _LEFT_OUT or name.startswith("."):
-            continue
-        if path.is_dir():
-            copied = name not in _WRITTEN_ONCE
-            for parent, folders, files in os.walk(path):
-                here = to / Path(parent).relative_to(folder)
-                here.mkdir(exist_ok=True)
-                if Path(parent).name == CONTROL:
-                    folders[:] = [one for one in folders if one != STAGING]
-                for file in files:
-                    _take(Path(parent, file), here / file, copied=copied or file.endswith(".jsonl"))
-        else:
-            _take(path, to / name, copied=True)
-
-
-def _take(source: Path, to: Path, *, copied: bool) -> None:
-    """Copy or link a file."""
-    with suppress(FileNotFoundError):
-        if copied:
-            shutil.copy2(source, to)
-        else:
-            link(source, to)
 
 
 def _version(package: str) -> str:

@@ -8,18 +8,25 @@ from pathlib import Path
 from typing import Any, Self
 
 from headrace import ports
+from headrace.durable import atomic
+from headrace.durable.sums import read, text_of
 from headrace.ports import paths
 
 
 class Capture(ports.Sink):
-    """The rows of a sink, as Parquet files by epoch in a folder."""
+    """The rows of a sink, as Parquet files in a folder, with a list of them for each epoch."""
 
     connector = "capture"
 
     def __init__(self, sink: ports.Sink, folder: Path) -> None:
         self.sink = sink
         self.folder = folder
-        self.epochs: dict[int, list[str]] = {}
+
+    @property
+    def epochs(self) -> dict[int, list[str]]:
+        """The files of each epoch, as patterns that Spark reads."""
+        lists = {int(path.stem): read(path) for path in self.folder.glob("*.json")}
+        return {epoch: [paths.escaped(self.folder / file) for file in one["files"]] for epoch, one in sorted(lists.items()) if one}
 
     @property
     def traits(self) -> ports.SinkTraits:
@@ -43,7 +50,7 @@ class Capture(ports.Sink):
         return {"kind": "files", "format": "parquet", "options": {}, "partition_by": [], "folder": paths.literal(self.folder)}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        self.epochs[epoch] = [paths.escaped(self.folder / file["path"]) for file in staged.files]
+        atomic.replace(self.folder / f"{epoch}.json", text_of({"files": [file["path"] for file in staged.files]}))
 
 
 class Dropping(ports.Sink):

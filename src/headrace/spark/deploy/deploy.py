@@ -1,65 +1,20 @@
-"""Deploying a version of a job: the checkpoint is changed so that this version can continue from it.
-
-checkpoint ─► relocation (which operator continues which) ─► verdicts ─► next/ (stores, offsets, records) ─► switch
-
-Nothing of the checkpoint changes before the switch, and that is all or nothing (`checkpoint/switch.py`).
-"""
+"""Deploying a version of a job to its checkpoint: by this process, or by the one that runs the job."""
 
 from __future__ import annotations
 
-import errno
-import re
-import shutil
 import time
-import uuid
-from collections.abc import Mapping
-from contextlib import closing, suppress
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from headrace.analysis.clocks import clocks
-from headrace.durable import atomic
-from headrace.durable.marks import Mark
-from headrace.durable.sums import text_of
-from headrace.errors import HeadraceError
 from headrace.masking import leaving
-from headrace.ops import Sink
-from headrace.ops.facts.carried import EVENT
-from headrace.plan import Plan
-from headrace.points import DEPLOY_CALL, calls
-from headrace.spark.checkpoint import channel, savepoints, switch
-from headrace.spark.checkpoint.agreement import agree
+from headrace.spark.checkpoint import channel
 from headrace.spark.checkpoint.channel import Command
-from headrace.spark.checkpoint.compare import refuse_other_job
-from headrace.spark.checkpoint.corrections import FOLDER, Target
-from headrace.spark.checkpoint.corrections import place as corrections_place
-from headrace.spark.checkpoint.examine import needed
-from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, unusable
-from headrace.spark.checkpoint.offsets import control_names
-from headrace.spark.checkpoint.record import place_of
-from headrace.spark.compile.identity import DEAD_LETTERS
+from headrace.spark.checkpoint.lease import heartbeat
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.compile.relocation import Relocated
-from headrace.spark.deploy.compose import compose, handled_watermark
-from headrace.spark.deploy.correction import Correction, correct, under
-from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
-from headrace.spark.deploy.diff import Comparison, Version
-from headrace.spark.deploy.shadow import Shadow, ShadowRun
-from headrace.spark.deploy.stores import Counts, Origin
-from headrace.spark.run.failures import full
-from headrace.spark.run.holders import held
-from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
-from headrace.spark.run.ready import refuse_endless, sealed
-from headrace.spark.run.start import in_display_names
-
-_BEFORE = "before-deploy-"
-_OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS", "SINK_ONLY_ADDS", "CANNOT_REBUILD")
-"""The errors that say how two versions differ."""
-
-_SHADOW = "shadow"
-
-_KEPT = 3
-"""The number of savepoints of deploys that are kept."""
+from headrace.spark.deploy.deployment import Deployment
+from headrace.spark.deploy.request import Request, nothing
+from headrace.spark.deploy.sender import Sender
 
 
 @leaving()
@@ -69,306 +24,35 @@ def deploy(
     *,
     partitions: int | None = None,
     on_change: Mapping[str, str] | None = None,
+    savepoint: str | None = None,
     dry_run: bool = False,
+    look: Callable[[str], object] = lambda line: None,
 ) -> Deployment:
-    """Make the checkpoint in `folder` continue with this version of its job, with `partitions` tasks of each level.
+    """Make the checkpoint in `folder`, and the process that runs the job, continue with this version, with `partitions` tasks a level.
 
-    `on_change`: what becomes of sinks whose rows are computed differently, one of `CHOICES`. Refuses a change that no deploy can follow
-    before anything is written.
+    `on_change`: what becomes of sinks whose rows are computed differently, one of `CHOICES`. `savepoint`: the one that the version is from.
+    `look` is called with a line for each step beside a running job. Refuses a change that no deploy can follow before anything is written.
     """
     began = time.monotonic()
     if not folder.is_dir():
-        raise _nothing(f"{folder} is not a folder", "set checkpoint= to the checkpoint of an earlier version of the job")
-    checkpoint = Checkpoint(folder)
-    with closing(checkpoint):
-        try:
-            if checkpoint.migrated is not None:
-                raise migrated(checkpoint.folder, checkpoint.migrated)
-            stored = checkpoint.stored
-            if stored is None or not checkpoint.begun:
-                raise _nothing(f"no run has been started in {folder}", "run the job with this checkpoint")
-            return _Deploy(job, checkpoint, stored, partitions, on_change or {}).run(began, dry_run=dry_run)
-        except HeadraceError as problem:
-            in_display_names(problem, job, checkpoint)
-            raise
+        raise nothing(f"{folder} is not a folder", "set checkpoint= to the checkpoint of an earlier version of the job")
+    request = Request(job, partitions, on_change or {}, savepoint)
+    works = heartbeat(folder.absolute())
+    if works() is not None:
+        deployment = Sender(request, folder.absolute(), works, look).deploy(dry_run=dry_run)
+        if deployment is not None:
+            return deployment
+    return _deploy(request, folder, began, dry_run=dry_run)
 
 
-def before_deploys(folder: Path) -> list[str]:
-    """Return the savepoints of a checkpoint that deploys have made, the oldest first."""
-    names = [name for name in savepoints.names(folder) if re.fullmatch(rf"{_BEFORE}\d+", name)]
-    return sorted(names, key=lambda name: int(name.removeprefix(_BEFORE)))
-
-
-def _nothing(what: str, cure: str) -> HeadraceError:
-    return HeadraceError("NOTHING_TO_DEPLOY", f"{what}, so there is nothing to deploy to", hint=cure)
-
-
-def _unfinished(what: str) -> HeadraceError:
-    hint = "nothing was changed: run the version that wrote the checkpoint once, so that it finishes the epoch, then deploy"
-    return HeadraceError("EPOCH_UNFINISHED", what, hint=hint)
-
-
-class _Deploy:
-    """A deploy to an open checkpoint."""
-
-    def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None, on_change: Mapping[str, str]) -> None:
-        self.checkpoint, self.stored, self.on_change = checkpoint, stored, on_change
-        refuse_other_job(job, stored, checkpoint.folder)
-        self.comparison = Comparison(Version.kept(checkpoint.folder, stored), job, partitions, on_change)
-        self.job, self.relocation, self.partitions = self.comparison.job, self.comparison.relocation, self.comparison.partitions
-        epochs = {query.name: checkpoint.history(query.name).logged("commits") for query in stored.identity.queries}
-        self.origins = {
-            query.name: Origin(query, checkpoint.query(query.name), epochs[query.name], stored.partitions)
-            for query in stored.identity.queries
-            if epochs[query.name] >= 0
-        }
-
-    def run(self, began: float, *, dry_run: bool) -> Deployment:
-        """Check everything, then deploy. A dry run reports the refusals instead."""
-        notices: tuple[str, ...] = ()
-        refusals: tuple[HeadraceError, ...] = ()
-        try:
-            notices = self._refuse()
-        except HeadraceError as error:
-            if not dry_run or error.code not in _OF_THE_VERSION:
-                raise
-            refusals = (error, *error.also)
-        changed = self.partitions != self.stored.partitions or self._differs()
-        counts: Counts = self._switched() if changed and not dry_run else {}
-        diff = self.comparison.diff(str(self.checkpoint.folder), self.job.plan.job, notices, refusals, counts)
-        seconds = time.monotonic() - began
-        name, partitions = self.job.plan.job, (self.partitions, self.stored.partitions)
-        deployment = Deployment(name, self.checkpoint.folder, diff, *partitions, dry_run, seconds, unchanged=not (changed or refusals))
-        if changed and not dry_run:
+def _deploy(request: Request, folder: Path, began: float, *, dry_run: bool) -> Deployment:
+    """Deploy to a checkpoint on which no process works."""
+    with request.opened(folder) as replacement:
+        notices, refusals = replacement.check(dry_run=dry_run)
+        switches = replacement.changed and not dry_run
+        counts = replacement.switch() if switches else {}
+        deployment = replacement.report(notices, time.monotonic() - began, refusals=refusals, counts=counts, dry_run=dry_run)
+        if switches:
             with suppress(OSError):  # the deploy is done
-                channel.note(self.checkpoint.folder, Command.make("deploy"), deployment.to_json())
+                channel.note(replacement.checkpoint.folder, Command.make("deploy"), deployment.to_json())
         return deployment
-
-    def _differs(self) -> bool:
-        if self.comparison.old.waiting:
-            return not self._is_repeated()
-        moved = any(one.moved for one in self.relocation.queries.values())
-        return moved or any(one.verdict != KEPT for one in self.comparison.diff("", "").verdicts)
-
-    def _refuse(self) -> tuple[str, ...]:
-        """Raise what keeps this version from continuing. Returns the notices of a start."""
-        provide(self.job)
-        self._refuse_sealed()
-        names, identity = self.relocation.names, self.relocation.identity
-        outlets = {
-            name: outlets_of(self.job, query, identity.query(name), self.checkpoint.dead_letters(name))
-            for query, name in each(self.job, names)
-        }
-        self._refuse_placed(outlets)
-        marks = {
-            one.name: (place_of(one.sink), self._mark(one, name))
-            for name, sinks in outlets.items()
-            for one in sinks
-            if one.name != DEAD_LETTERS
-        }
-        self._refuse_other_history(marks)
-        notices = self.comparison.refuse(lambda sink: marks[sink][1])
-        self.relocation = self.comparison.relocation
-        for name, sinks in outlets.items():
-            for one in sinks:
-                if one.name in self.comparison.rebuild.unasked:
-                    self._refuse_shared(one, name)
-        return notices
-
-    def _refuse_shared(self, one: Outlet, query: str) -> None:
-        """Refuse the correction of a sink whose place may have rows of others: a correction would remove them."""
-        if one.sink.traits.shared or self._is_owned(one, query):
-            raise HeadraceError(
-                "CANNOT_REBUILD",
-                f"{one.name} gets other rows than before, and {place_of(one.sink)} may have rows of others, which it would lose",
-                hint=f'if all its rows are those of this sink, say so: on_change={{"{one.name}": "{RETRACT}"}}',
-                site=one.node.site if one.node is not None else None,
-            )
-
-    def _is_owned(self, one: Outlet, query: str) -> bool:
-        """Return whether the place of a sink is not of this job alone: as if another checkpoint of the job wanted to empty it."""
-        context = replace(one.context(self.job, self.checkpoint, query), fresh=True, checkpoint_id=uuid.uuid4().hex)
-        try:
-            one.sink.may_open(context)
-        except HeadraceError as error:
-            if error.code != "TABLE_OWNED":
-                raise
-            return True
-        return False
-
-    def _mark(self, one: Outlet, query: str) -> Mark | None:
-        with at(one.node):
-            return one.sink.mark(one.context(self.job, self.checkpoint, query))
-
-    def _refuse_sealed(self) -> None:
-        """Refuse input that a job at the end of time would read."""
-        if not self.checkpoint.sealing:
-            return
-        refuse_endless(self.job)
-        for one in self.relocation.queries.values():
-            known = {source for name in one.origins for source in self.stored.identity.query(name).sources}
-            unread = [source for source in one.identity.sources if source not in known]
-            if unread:
-                raise sealed(f"{', '.join(unread)} would be read by the query {one.identity.name}")
-
-    def _refuse_placed(self, outlets: Mapping[str, list[Outlet]]) -> None:
-        """Refuse another number of tasks for sinks that commit task by task."""
-        placed = [one.name for sinks in outlets.values() for one in sinks if one.sink.traits.placed]
-        if placed and self.partitions != self.stored.partitions:
-            raise HeadraceError(
-                "PARTITIONS_CHANGED",
-                f"{', '.join(placed)} commits task by task, so the checkpoint has to keep its {self.stored.partitions} partitions",
-                hint=f"write partitions={self.stored.partitions} or leave it out",
-            )
-
-    def _refuse_other_history(self, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
-        """Refuse a checkpoint that is damaged or not of one history with its sinks, and one with an interrupted epoch in a sink."""
-        for query in self.stored.identity.queries:
-            folder = self.checkpoint.query(query.name)
-            for damage in needed(folder):
-                raise damage.error()
-            history, totals = self.checkpoint.history(query.name), self.checkpoint.record(query.name).totals
-            sinks = query.live()
-            agree(self.checkpoint.folder, folder, history, totals, {name: mark for name, mark in marks.items() if name in sinks})
-            holding = held(self.job, self.checkpoint, self.stored, query.name)
-            unfinished = self.checkpoint.unfinished(query.name)
-            if holding:
-                raise _unfinished(f"{', '.join(holding)}: epoch {unfinished} was interrupted, and may be there in part")
-            if unfinished is not None and query.name not in self.origins and self._leaves(query.name):
-                raise _unfinished(f"the first epoch of query {query.name} was interrupted, so it has no state that could be moved")
-
-    def _leaves(self, query: str) -> bool:
-        """Return whether a stored query cannot stay as it is."""
-        moved = {name for one in self.relocation.queries.values() if one.moved for name in one.origins}
-        return query in moved or self.partitions != self.stored.partitions
-
-    def _switched(self) -> Counts:
-        """Make the parts of the new version, and switch to it."""
-        place = switch.prepare(self.checkpoint.folder)
-        log = self.checkpoint.errors
-        try:
-            counts: dict[str, Mapping[str, int]] = {}
-            shadow, corrections = self._rebuilt(place)
-            for query in self.job.queries:
-                one = self.relocation.queries[query.name]
-                if self._is_composed(one):
-                    timed = [str(source.name) for source in query.sources if source.watermark is not None]
-                    controls = control_names(one.identity.sources, timed, one.identity.clock)
-                    corrected = {str(sink.name): self._target(sink) for sink in query.sinks if str(sink.name) in corrections}
-                    counts |= self._composed(one, controls, place, log, shadow, corrected)
-            shutil.rmtree(place / _SHADOW, ignore_errors=True)
-            self._take_savepoint()
-            self.checkpoint.lease.check()
-            with calls("deploy", DEPLOY_CALL):
-                atomic.replace(place / "job.json", text_of(self._stored().to_json(), indent=1))
-                switch.commit(self.checkpoint.folder, self._gone())
-            sizes = {name: {"inserted": one.inserted, "retracted": one.retracted} for name, one in corrections.items()}
-            return {**counts, **sizes}
-        except OSError as problem:
-            reason = problem.strerror or str(problem)
-            no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in reason
-            where = self.checkpoint.folder
-            raise (full(f"{where} cannot be written: {reason}") if no_room else unusable(where, reason)) from None
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
-
-    def _rebuilt(self, place: Path) -> tuple[Shadow, dict[str, Correction]]:
-        """Run what has to be rebuilt over the rows read so far, and write the corrections of sinks."""
-        rebuild = self.comparison.rebuild
-        if not rebuild.operators and not rebuild.corrected:
-            return Shadow((), {}, {}), {}
-        before = self.comparison.old.totals
-        handled = {query.name: self._handled(self.relocation.queries[query.name]) for query in self.job.queries}
-        run = ShadowRun(self.job, self.relocation, rebuild, self.origins, self.checkpoint.folder, place / _SHADOW, self.partitions, handled)
-        shadow = run.run(before)
-        corrections: dict[str, Correction] = {}
-        with under(self.job.settings) as spark:
-            for query in self.job.queries:
-                for sink in (sink for sink in query.sinks if str(sink.name) in shadow.rows):
-                    name = str(sink.name)
-                    to = corrections_place(place / FOLDER, self.relocation.names[query.name], name)
-                    filled, schema = name in rebuild.filled, self.job.schemas.of[name]
-                    with at(sink):
-                        correction = correct(spark, sink, schema, shadow.rows[name], to, filled=filled, files=self.partitions)
-                    if correction is not None:
-                        corrections[name] = correction
-        return shadow, corrections
-
-    def _take_savepoint(self) -> None:
-        """Save the earlier version, and delete all but the newest savepoints of earlier deploys."""
-        folder = self.checkpoint.folder
-        earlier = before_deploys(folder)
-        number = int(earlier[-1].removeprefix(_BEFORE)) if earlier else 0
-        savepoints.take(folder, f"{_BEFORE}{number + 1}")
-        for name in earlier[: 1 - _KEPT]:
-            savepoints.delete(folder, name)
-
-    def _is_composed(self, one: Relocated) -> bool:
-        """Return whether the folder of a query is written anew."""
-        changed = any(rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()))
-        rebuild = self.comparison.rebuild
-        rebuilt = not (rebuild.operators | rebuild.corrected).isdisjoint(one.identity.live())
-        waits = any(query in one.origins for query in self.comparison.old.waiting.values()) and not self._is_repeated()
-        known = any(name in self.origins for name in one.origins)
-        return known and (one.moved or changed or rebuilt or waits or self.partitions != self.stored.partitions)
-
-    def _is_repeated(self) -> bool:
-        """Return whether the stored version is this one, so that what waits for its sinks is still right."""
-        same = Plan.from_json(self.stored.plan).fingerprint == self.job.plan.fingerprint
-        return same and self.partitions == self.stored.partitions and not self.on_change
-
-    def _composed(
-        self,
-        one: Relocated,
-        controls: Mapping[str, str],
-        place: Path,
-        log: Path,
-        shadow: Shadow,
-        corrected: Mapping[str, Target],
-    ) -> Counts:
-        return compose(
-            one,
-            [self.origins[name] for name in one.origins if name in self.origins],
-            self.checkpoint,
-            place,
-            plan=self.job.plan.fingerprint,
-            controls=controls,
-            gone=self.relocation.gone,
-            timed=self._timed(),
-            partitions=self.partitions,
-            settings=self.job.settings,
-            changes=[rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()) if rewrite.change],
-            log=log,
-            rebuilt=shadow.origins,
-            counted=shadow.counts,
-            corrected=corrected,
-            elsewhere=self.comparison.rebuild.filled,
-        )
-
-    def _target(self, sink: Sink) -> Target:
-        name = str(sink.name)
-        filled = name in self.comparison.rebuild.filled
-        return Target(place_of(sink.connect()), self.job.schemas.of[name].ddl, sink.mode, filled)
-
-    def _timed(self) -> set[str]:
-        """Return the operators that use event time."""
-        return {name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT}
-
-    def _handled(self, one: Relocated) -> int:
-        """Return the watermark up to which a query has handled time."""
-        origins = [self.origins[name] for name in one.origins if name in self.origins]
-        return handled_watermark(one.identity, origins, self._timed(), rebuilds=True) if origins else 0
-
-    def _gone(self) -> list[str]:
-        """Return the queries whose folders are removed: other queries continue them, or they have no completed epoch."""
-        never = [name for one in self.relocation.queries.values() if one.moved for name in one.origins if name not in self.origins]
-        composed = {one.identity.name for one in self.relocation.queries.values() if self._is_composed(one)}
-        return [*self.relocation.gone, *(name for name in never if name not in composed)]
-
-    def _stored(self) -> Stored:
-        adopted: dict[str, int] = {}
-        for one in self.relocation.queries.values():
-            begun = [self.stored.adopted[name] for name in one.origins if name in self.stored.adopted]
-            adopted |= {one.identity.name: max(begun)} if begun else {}
-        identity = self.relocation.identity
-        return Stored(self.stored.id, self.job.plan.job, self.job.plan.to_json(), self.job.settings, self.partitions, identity, adopted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,15 @@ class Verdict:
         """Returns the verdict as data that `json.dumps` takes."""
         return {**vars(self), "reasons": list(self.reasons)}
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Verdict:
+        """Returns the verdict of `to_json`.
+
+        Args:
+            data: What `to_json` has returned.
+        """
+        return cls(**{**data, "reasons": tuple(data["reasons"])})
+
     def __str__(self) -> str:
         read = {"row read again": self.read, "row inserted": self.inserted, "row retracted": self.retracted}
         counted = {"key": self.keys, "entry": self.entries, "held row": self.held, **read}
@@ -112,6 +122,16 @@ class Diff:
             "notices": list(self.notices),
         }
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Diff:
+        """Returns the difference of `to_json`.
+
+        Args:
+            data: What `to_json` has returned.
+        """
+        verdicts = tuple(map(Verdict.from_json, data["verdicts"]))
+        return cls(data["old"], data["new"], verdicts, tuple(data["refusals"]), tuple(data["notices"]))
+
     def __str__(self) -> str:
         parts = (f"  {line}" for line in (*self.verdicts, *self.notices))
         return "\n".join([f"from {self.old} to {self.new}", *parts, *map("refused: {}".format, self.refusals)])
@@ -127,6 +147,7 @@ class Deployment:
     * `dry_run`: whether it was only a preview.
     * `seconds`: the duration.
     * `unchanged`: whether the checkpoint needs no change, so that a run can continue from it as it is.
+    * `pause_seconds`: how long a running job paused for the switch; None if none was running.
 
     Examples:
         >>> import headrace as hr
@@ -153,6 +174,7 @@ class Deployment:
     dry_run: bool
     seconds: float
     unchanged: bool = False
+    pause_seconds: float | None = None
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -169,14 +191,25 @@ class Deployment:
             "dry_run": self.dry_run,
             "seconds": round(self.seconds, 3),
             "unchanged": self.unchanged,
+            "pause_seconds": self.pause_seconds,
             "diff": self.diff.to_json(),
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Deployment:
+        """Returns the report of `to_json`.
+
+        Args:
+            data: What `to_json` has returned.
+        """
+        return cls(**{**data, "checkpoint": Path(data["checkpoint"]), "diff": Diff.from_json(data["diff"])})
 
     def __str__(self) -> str:
         if self.unchanged:
             return f"{self.job}: {self.checkpoint} can continue with this version as it is"
         done = "cannot be deployed" if self.diff.refusals else "would be deployed" if self.dry_run else "was deployed"
-        end = "nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; the next run continues with this version"
+        goes_on = "the next run continues" if self.pause_seconds is None else f"the job paused for {self.pause_seconds:.1f} s and continues"
+        end = "nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; {goes_on} with this version"
         return "\n".join([f"{self.job}: {done} to {self.checkpoint}", *str(self.diff).splitlines()[1:], end])
 
 

@@ -1,8 +1,8 @@
 """A shadow run: the parts of a new version that have no usable state, over exactly the rows that the job has read so far.
 
 It has a checkpoint of its own, in which its first epoch is logged with the offsets of the job's last one. Spark repeats a logged epoch, so
-that one reads each source from the beginning to the same position. A second epoch brings event time to the watermark that the job has
-handled. No sink outside gets a row.
+that one reads each source from the beginning to the same position. Further epochs follow a job that goes on. The last one brings event time
+to the watermark that the job has handled. No sink outside gets a row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from headrace.spark.run.failures import failure
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.start import begin
 
-_PAUSE_MS = 100
+_PAUSE_MS = 20
 
 _OF_FILES = ("FILE_BROKEN", "FILE_CHANGED")
 """The errors that say that a file is not as it was."""
@@ -50,8 +50,8 @@ class Shadow:
 
 
 class ShadowRun:
-    """A shadow run in the folder `place`, for the checkpoint in `real`. `origins`: the stored queries by name. `handled`: the watermark up
-    to which each query of the job has handled time, by its name, in milliseconds.
+    """A shadow run in the folder `place`, which it continues or makes, for the checkpoint in `real`. `origins`: the stored queries by name.
+    `handled`: the watermark up to which each query of the job has handled time, by its name, in milliseconds.
     """
 
     def __init__(
@@ -80,25 +80,20 @@ class ShadowRun:
         self._of = {str(end.name): of_sinks.get(str(end.name)) or of_operators[str(end.input.name)] for end in ends}
         self._identity = self._identified()
 
-    def run(self, before: Mapping[str, Totals]) -> Shadow:
-        """Run it. `before`: the counts of the stored queries. Raises HISTORY_GONE unless all that they have read is read again."""
+    def advance(self, before: Mapping[str, Totals]) -> None:
+        """Read up to the position of the job. `before`: the counts of the stored queries. Raises HISTORY_GONE unless all that they have
+        read is read again.
+        """
         if not self._of:
-            return Shadow((), {}, {})
-        private.folder(self._folder)
-        repaired = self._real / "repaired"
-        if repaired.is_dir():
-            (self._folder / "repaired").symlink_to(repaired)
-        for query in self._identity.queries:
-            self._log(query)
-        stored = Stored(
-            uuid.uuid4().hex, self._job.plan.job, self._job.plan.to_json(), self._job.settings, self._partitions, self._identity
-        )
-        atomic.replace(self._folder / "job.json", text_of(stored.to_json(), indent=1))
+            return
+        self._begin()
+        epoch = max(logged(self._query(query), "offsets") for query in self._identity.queries)
+        if any(self._is_behind(query, epoch) for query in self._identity.queries):
+            epoch += 1
+            for query in self._identity.queries:
+                self._log(query, epoch)
         try:
-            totals = self._epoch(0)
-            later = [self._later(query) for query in self._identity.queries]
-            if any(later):
-                totals = self._epoch(1)
+            totals = self._repeated(epoch)
         except HeadraceError as error:
             if error.code not in _OF_FILES:
                 raise
@@ -109,10 +104,35 @@ class ShadowRun:
                 known = max(before[origin.query.name].of_source(source, "read") for origin in self._stored(query))
                 if rows != known:
                     raise _gone(f"{source} has {rows:,} of the {known:,} rows that the job has read so far")
+
+    def finish(self, before: Mapping[str, Totals]) -> Shadow:
+        """Read up to the position of the job, and bring event time to its watermark. `before`: as for `advance`."""
+        self.advance(before)
+        if not self._of:
+            return Shadow((), {}, {})
+        epoch = max(logged(self._query(query), "offsets") for query in self._identity.queries)
+        # a list: all queries have to log the epoch
+        later = [self._later(query, epoch + 1) for query in self._identity.queries]
+        totals = self._repeated(epoch + any(later))
         origins = tuple(map(self._origin, self._identity.queries))
         rebuilt = {entry.op for origin in origins for entry in origin.query.entries}
         counts = {key: n for one in totals for key, n in one.counts.items() if key[1] in rebuilt}
         return Shadow(origins, counts, self._captures)
+
+    def _begin(self) -> None:
+        """Make the checkpoint of the shadow run, unless it is there."""
+        if (self._folder / "job.json").exists():
+            return
+        private.folder(self._folder)
+        repaired = self._real / "repaired"
+        if repaired.is_dir():
+            (self._folder / "repaired").symlink_to(repaired)
+        for query in self._identity.queries:
+            (self._query(query) / "offsets").mkdir(parents=True)
+            atomic.replace(self._query(query) / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+        plan = self._job.plan
+        stored = Stored(uuid.uuid4().hex, plan.job, plan.to_json(), self._job.settings, self._partitions, self._identity)
+        atomic.replace(self._folder / "job.json", text_of(stored.to_json(), indent=1))
 
     def _was_read(self, end: Node) -> bool:
         """Return whether the job has read a source of a node: what has only new ones has no history."""
@@ -144,30 +164,40 @@ class ShadowRun:
         """Return the name of the query in the job that contains a query of the shadow."""
         return next(self._of[str(sink.name)] for one in self._job.queries if one.name == query.name for sink in one.sinks)
 
-    def _log(self, query: QueryIdentity) -> None:
-        """Log the first epoch of a query: up to the position of the job, with the logs of what it has read."""
-        folder, origins = self._query(query), self._stored(query)
-        scans = {offset_name(scan) for source in query.sources for scan in (source, repaired_scan(source))}
-        offsets = joined([Offsets.read(origin.folder, origin.epoch).limited(scans) for origin in origins])
-        (folder / "offsets").mkdir(parents=True)
-        atomic.replace(folder / "offsets" / "0", offsets.with_epoch(watermark=0, partitions=self._partitions).text)
-        for scan in scans:
-            log = next((path for origin in origins if (path := origin.folder / "sources" / scan).is_dir()), None)
-            if log is not None:
-                shutil.copytree(log, folder / "sources" / scan, copy_function=link)
-        atomic.replace(folder / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+    def _scans(self, query: QueryIdentity) -> set[str]:
+        return {offset_name(scan) for source in query.sources for scan in (source, repaired_scan(source))}
 
-    def _later(self, query: QueryIdentity) -> bool:
-        """Log the second epoch of a query, which reads nothing and brings time to the watermark of the job, if it has one."""
+    def _position(self, query: QueryIdentity) -> Offsets:
+        """Return how far the job has read the sources of a query."""
+        scans = self._scans(query)
+        return joined([Offsets.read(origin.folder, origin.epoch).limited(scans) for origin in self._stored(query)])
+
+    def _is_behind(self, query: QueryIdentity, epoch: int) -> bool:
+        """Return whether the job has read more than a query of the shadow, whose last logged epoch is `epoch`."""
+        return epoch < 0 or Offsets.read(self._query(query), epoch).sources != self._position(query).sources
+
+    def _log(self, query: QueryIdentity, epoch: int) -> None:
+        """Log an epoch of a query: up to the position of the job, with the logs of what it has read."""
+        folder = self._query(query)
+        for scan in self._scans(query):
+            log = next((path for origin in self._stored(query) if (path := origin.folder / "sources" / scan).is_dir()), None)
+            if log is not None:
+                shutil.rmtree(folder / "sources" / scan, ignore_errors=True)
+                shutil.copytree(log, folder / "sources" / scan, copy_function=link)
+        offsets = self._position(query).with_epoch(watermark=0, partitions=self._partitions)
+        atomic.replace(folder / "offsets" / str(epoch), offsets.text)
+
+    def _later(self, query: QueryIdentity, epoch: int) -> bool:
+        """Log an epoch of a query that reads nothing and brings time to the watermark of the job, if it has one."""
         watermark = self._handled[self._whole(query)]
         if query.clock != "event" or watermark <= 0:
             return False
-        first = Offsets.read(self._query(query), 0)
-        atomic.replace(self._query(query) / "offsets" / "1", first.with_epoch(watermark=watermark, partitions=self._partitions).text)
+        offsets = Offsets.read(self._query(query), epoch - 1).with_epoch(watermark=watermark, partitions=self._partitions)
+        atomic.replace(self._query(query) / "offsets" / str(epoch), offsets.text)
         return True
 
-    def _epoch(self, epoch: int) -> list[Totals]:
-        """Repeat the logged epoch of each query."""
+    def _repeated(self, epoch: int) -> list[Totals]:
+        """Repeat the logged epochs of each query up to `epoch`, and return its counts."""
         begun = begin(self._job, self._folder, held=True)
         try:
             for query in begun.queries:

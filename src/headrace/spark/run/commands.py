@@ -5,39 +5,61 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
 from headrace.plan.naming import valid_name
-from headrace.spark.checkpoint import channel, savepoints
+from headrace.spark.checkpoint import candidate, channel, savepoints
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.folder import Checkpoint, is_checkpoint, query_folder, unusable
 from headrace.spark.checkpoint.history import logged
-from headrace.spark.checkpoint.lease import heartbeat
+from headrace.spark.checkpoint.lease import Holder, heartbeat
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.query import RunningQuery
 
 _RESTART = "the job was started with another version: restart it with the installed one"
 
 
+CUT, DEPLOY = "cut", "deploy"
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a command is carried out. `accept` is called first, while the queries go on; `between`: the work is done between two epochs."""
+
+    work: Callable[[Command], Mapping[str, Any]]
+    between: bool = False
+    accept: Callable[[Command], None] | None = None
+    is_noted: bool = True
+    """Whether it goes into the history of the job."""
+
+
 class Commands:
     """The commands of a run. `step` is called repeatedly; it never waits for an epoch.
 
-    `stop` requests the end of the run; `status` describes it.
+    `stop` requests the end of the run; `status` describes it. `deploy`: how a deploy is carried out; None if this run takes none.
     """
 
     def __init__(
-        self, folder: Path, queries: Sequence[RunningQuery], stop: Callable[[], None], status: Callable[[], Mapping[str, Any]]
+        self,
+        folder: Path,
+        queries: Sequence[RunningQuery],
+        stop: Callable[[], None],
+        status: Callable[[], Mapping[str, Any]],
+        deploy: Work | None = None,
     ) -> None:
         self._folder, self._queries, self._stop, self._status = folder, queries, stop, status
         self._skipped: set[str] = set()
         self._waiting: Command | None = None
         """A command that has to be carried out between two epochs, while the queries are brought there."""
-        self._work: Mapping[str, Callable[[Command], Mapping[str, Any]]] = {
-            "savepoint": self._savepoint,
-            "stop": self._stopped,
-            "status": lambda command: self._status(),
+        self._work: Mapping[str, Work] = {
+            "savepoint": Work(self._savepoint, between=True),
+            "stop": Work(self._stopped),
+            "status": Work(lambda command: self._status()),
+            CUT: Work(self._cut, between=True, is_noted=False),
+            **({DEPLOY: deploy} if deploy is not None else {}),
         }
 
     def step(self) -> None:
@@ -49,8 +71,11 @@ class Commands:
                 return  # another user may have made the folder; the job goes on
             if command is None:
                 return
-            if command.what != "savepoint":
+            work = self._work.get(command.what)
+            if work is None or not work.between:
                 self._carry_out(command)
+                return
+            if work.accept is not None and not self._accepted(command, work.accept):
                 return
             self._waiting = command
             for query in self._queries:
@@ -77,25 +102,46 @@ class Commands:
         for query in self._queries:
             query.handle.release()
 
+    def _accepted(self, command: Command, accept: Callable[[Command], None]) -> bool:
+        """Accept a command that is carried out later; or answer it, if that fails."""
+
+        def work() -> Mapping[str, Any]:
+            accept(command)
+            return {}
+
+        result, error = self._outcome(command, work)
+        if error is not None:
+            self._answer(command, result, error)
+        return error is None
+
     def _carry_out(self, command: Command) -> None:
-        """Carry a command out and answer it. Whatever fails, the job goes on."""
-        result: Mapping[str, Any] | None = None
-        error: HeadraceError | None = None
-        try:
-            work = self._work.get(command.what)
+        """Carry a command out and answer it."""
+
+        def work() -> Mapping[str, Any]:
             if not command.what or not isinstance(command.arguments.get("name", ""), str):
                 raise HeadraceError("UNKNOWN_COMMAND", "the file of a command cannot be read", hint="give the command again")
-            if work is None:
+            known = self._work.get(command.what)
+            if known is None:
                 raise HeadraceError("UNKNOWN_COMMAND", f"this version of headrace does not know the command {command.what}", hint=_RESTART)
-            result = work(command)
-        except HeadraceError as problem:
-            error = problem
-        except OSError as problem:
-            error = unusable(self._folder, problem.strerror or str(problem))
-        except Exception as problem:  # the job goes on
-            error = HeadraceError("RUN_FAILED", f"the command {command.what} failed: {type(problem).__name__}: {problem}")
+            return known.work(command)
+
+        self._answer(command, *self._outcome(command, work))
+
+    def _outcome(self, command: Command, work: Callable[[], Mapping[str, Any]]) -> tuple[Mapping[str, Any] | None, HeadraceError | None]:
+        """Return the result of some work, or its error. Whatever fails, the job goes on."""
         try:
-            channel.answer(self._folder, command, result, error)
+            return work(), None
+        except HeadraceError as problem:
+            return None, problem
+        except OSError as problem:
+            return None, unusable(self._folder, problem.strerror or str(problem))
+        except Exception as problem:  # the job goes on
+            return None, HeadraceError("RUN_FAILED", f"the command {command.what} failed: {type(problem).__name__}: {problem}")
+
+    def _answer(self, command: Command, result: Mapping[str, Any] | None, error: HeadraceError | None) -> None:
+        work = self._work.get(command.what)
+        try:
+            channel.answer(self._folder, command, result, error, noted=work is None or work.is_noted)
         except OSError:
             # without room for an answer it would be carried out again and again
             self._skipped.add(command.id)
@@ -105,6 +151,10 @@ class Commands:
         name, pinned = command.arguments["name"], bool(command.arguments.get("pinned"))
         taken = savepoints.take(self._folder, name, pinned=pinned, command=command.id)
         return {**taken.to_json(), "pause_ms": round((time.monotonic() - began) * 1000)}
+
+    def _cut(self, command: Command) -> Mapping[str, Any]:
+        candidate.cut(self._folder)
+        return {}
 
     def _stopped(self, command: Command) -> Mapping[str, Any]:
         self._stop()
@@ -127,13 +177,9 @@ def ask(folder: Path, command: Command, offline: Callable[[Checkpoint], Mapping[
     folder = folder.absolute()
     if not is_checkpoint(folder):
         raise HeadraceError("NOT_A_CHECKPOINT", f"{folder} has no checkpoint", hint="name the checkpoint of a job that was started")
-    look = heartbeat(folder)
-    if look() is not None:
-        try:
-            channel.send(folder, command)
-            result = channel.answered(folder, command, lambda: look() is not None)
-        finally:
-            channel.withdraw(folder, command)
+    works = heartbeat(folder)
+    if works() is not None:
+        result = give(folder, command, works)
         if result is not None:
             return result
     if offline is None:
@@ -142,3 +188,12 @@ def ask(folder: Path, command: Command, offline: Callable[[Checkpoint], Mapping[
         result = offline(checkpoint)
         channel.note(folder, command, result)
         return result
+
+
+def give(folder: Path, command: Command, works: Callable[[], Holder | None]) -> Mapping[str, Any] | None:
+    """Have the process that `works` on a checkpoint carry out a command. Returns its result; None if that process has ended."""
+    try:
+        channel.send(folder, command)
+        return channel.answered(folder, command, lambda: works() is not None)
+    finally:
+        channel.withdraw(folder, command)

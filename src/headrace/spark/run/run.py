@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.errors import HeadraceError
 from headrace.jvm.session import log_file
 from headrace.plan import DisplayNames
+from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.savepoints import Savepoint
-from headrace.spark.run.commands import Commands, take_savepoint
+from headrace.spark.run.commands import Commands, Work, take_savepoint
 from headrace.spark.run.counts import counted
 from headrace.spark.run.failures import failure, gone, of_java, onward
 from headrace.spark.run.progress import Display, Progress, progress_of
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.signals import Signals
+from headrace.spark.run.started import Started
 from headrace.spark.run.summary import Summary, expectations_of, prove
 
 _PAUSE = 0.1
+
+
+class Deploys(Protocol):
+    """What carries out deploys to a run."""
+
+    has_ended: bool
+    """Whether the old queries were stopped, so that a failure ends the run."""
+
+    def accept(self, command: Command) -> None:
+        """Read a command, while the queries go on."""
+
+    def switch(self, command: Command) -> tuple[Started | None, Mapping[str, Any]]:
+        """Replace the queries, which are between two epochs. Returns the new ones, None if the old ones go on, and the command's result."""
 
 
 class Run:
@@ -58,6 +73,7 @@ class Run:
         shown: DisplayNames | None = None,
         notices: tuple[str, ...] = (),
         letters_before: int = 0,
+        deploys: Deploys | None = None,
     ) -> None:
         self.job = job
         self.notices = notices
@@ -71,7 +87,7 @@ class Run:
         # an interrupted flush is finished, whatever was asked for
         self._flush = flush or checkpoint.sealing
         # Whether this is the first run whose end brings time to an end: the job cannot continue with more input after it.
-        self.first_end = bounded and flush and not checkpoint.sealing and any(query.query.final for query in queries)
+        self.first_end = self._ends_time()
         self._seals = self.first_end or checkpoint.sealing
         self._closed = closed
         self._letters_before = letters_before
@@ -83,7 +99,13 @@ class Run:
         self._now = threading.Event()
         self._ending = False
         self._over = threading.Event()
-        self._commands = Commands(checkpoint.folder, queries, lambda: self._request(now=False), self._described)
+        self._deploys = deploys
+        self._version = 0
+        """How often a deploy has replaced the queries."""
+        self._before = (0, 0)
+        """The rows and the epochs of the queries that deploys have replaced."""
+        deploy = None if deploys is None else Work(self._deployed, between=True, accept=deploys.accept)
+        self._commands = Commands(checkpoint.folder, queries, lambda: self._request(now=False), self._described, deploy)
         self._thread = threading.Thread(target=self._drive, name=f"headrace {job}", daemon=True)
         self._thread.start()
 
@@ -109,7 +131,7 @@ class Run:
         return progress_of(
             self._reports(),
             rows=self._rows(),
-            epochs=sum(query.totals.epoch - query.began.epoch for query in self._queries),
+            epochs=self._epochs(),
             seconds=self._elapsed(),
             state_keys=sum(query.state_keys() for query in self._queries),
             live=not self._bounded,
@@ -262,12 +284,15 @@ class Run:
     def _drive(self) -> None:
         """Run all queries to their end, in the run's own thread."""
         try:
-            for query in self._queries:
-                query.restore()
-            if self._bounded:
-                self._to_the_end()
-            else:
-                self._on_and_on()
+            version = -1
+            while version != self._version:
+                version = self._version
+                for query in self._queries:
+                    query.restore()
+                if self._bounded:
+                    self._to_the_end(version)
+                else:
+                    self._on_and_on(version)
             for query in self._queries if self._ask.is_set() else ():
                 # Wait for the epoch however long it takes, unless the run is to end at once.
                 while not query.handle.awaitTermination(1000) and not self._now.is_set():
@@ -278,11 +303,11 @@ class Run:
         finally:
             self._finish()
 
-    def _to_the_end(self) -> None:
+    def _to_the_end(self, version: int) -> None:
         ends = [threading.Thread(target=self._exhaust, args=(query,), daemon=True) for query in self._queries]
         for end in ends:
             end.start()
-        while any(end.is_alive() for end in ends):
+        while any(end.is_alive() for end in ends) and version == self._version:
             self._idle()
             if self._failed() is not None:
                 self._request(now=True)
@@ -298,15 +323,15 @@ class Run:
                 query.flush()
                 query.handle.processAllAvailable()
         except Exception as problem:
-            # A stop from another thread ends the wait with an exception that has no further meaning.
-            if not self._ask.is_set():
+            # A stop from another thread, or a deploy, ends the wait with an exception that has no further meaning.
+            if not self._ask.is_set() and query in self._queries:
                 self.error = self.error or self._problem(problem)
 
-    def _on_and_on(self) -> None:
-        while not self._ask.is_set() and all(query.handle.isActive() for query in self._queries):
+    def _on_and_on(self, version: int) -> None:
+        while not self._ask.is_set() and version == self._version and all(query.handle.isActive() for query in self._queries):
             self._idle()
             time.sleep(_PAUSE)
-        if not self._ask.is_set():
+        if not self._ask.is_set() and version == self._version:
             # One query ended on its own, so it failed; the others end with it.
             self._request(now=False)
 
@@ -366,13 +391,41 @@ class Run:
             "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a bug in headrace; please report it", cause=problem
         )
 
+    def _deployed(self, command: Command) -> Mapping[str, Any]:
+        """Carry out a deploy. The run goes on with the new version."""
+        assert self._deploys is not None  # otherwise there is no such command
+        began = time.monotonic()
+        try:
+            started, result = self._deploys.switch(command)
+        except Exception as problem:
+            if self._deploys.has_ended:
+                self.error = self._problem(problem)
+                self._request(now=True)
+            raise
+        if started is None:
+            return result
+        self._before = self._rows(), self._epochs()
+        self._queries[:] = started.queries
+        self._closed, self._shown, self._bounded = started.close, started.job.shown, started.job.bounded
+        self._seals = self._ends_time()
+        self._version += 1
+        return {**result, "pause_seconds": round(time.monotonic() - began, 3)}
+
+    def _ends_time(self) -> bool:
+        """Return whether the end of this run brings time to its end for the first time."""
+        return self._bounded and self._flush and not self._checkpoint.sealing and any(query.query.final for query in self._queries)
+
+    def _epochs(self) -> int:
+        """Return the epochs committed in this run."""
+        return self._before[1] + sum(query.totals.epoch - query.began.epoch for query in self._queries)
+
     def _rows(self) -> int:
         """Return the rows read in this run; a source that two queries read counts once."""
         read: dict[str, int] = {}
         for query in self._queries:
             for name, n in query.read().items():
                 read[name] = max(read.get(name, 0), n)
-        return sum(read.values())
+        return self._before[0] + sum(read.values())
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started if self._seconds is None else self._seconds

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from headrace import ports
@@ -31,25 +30,9 @@ from headrace.spark.run.loader import lookups_of
 from headrace.spark.run.outlets import Outlet, at, each, provide
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.ready import Ready, ready
-from headrace.spark.run.run import Run
+from headrace.spark.run.run import Deploys, Run
+from headrace.spark.run.started import Started
 from headrace.spark.run.trial import try_reader
-
-
-@dataclass
-class Started:
-    """The queries of a job, running on an open checkpoint; `close` releases sinks and checkpoint once they have ended.
-
-    `sealed`: the checkpoint was read to its end before and nothing new has come, so there are no queries. `notices`: the lines that a start
-    prints (`Ready`).
-    """
-
-    checkpoint: Checkpoint
-    queries: list[RunningQuery]
-    close: Callable[[], None]
-    sealed: bool = False
-    notices: tuple[str, ...] = ()
-    letters_before: int = 0
-    """The dead letters of its queries, and its sinks, before this start."""
 
 
 def start(
@@ -62,8 +45,11 @@ def start(
     flush: bool = True,
     waits: Callable[[str], None] | None = None,
     silence: float = SILENCE,
+    deploys: Callable[[Started, int], Deploys] | None = None,
 ) -> Run:
-    """Start a job on the checkpoint in `folder`, or continue from it, and drive it to its end."""
+    """Start a job on the checkpoint in `folder`, or continue from it, and drive it to its end. `deploys` gives what carries out deploys to
+    the started queries, whose epochs begin `every` so many milliseconds.
+    """
     begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence)
     return Run(
         job.plan.job,
@@ -75,6 +61,7 @@ def start(
         shown=job.shown,
         notices=tuple(map(job.shown.text, begun.notices)),
         letters_before=begun.letters_before,
+        deploys=None if deploys is None else deploys(begun, every),
     )
 
 
@@ -91,19 +78,38 @@ def begin(
     silence: float = SILENCE,
     held: bool = False,
 ) -> Started:
-    """Start the queries of a job. `clock`: a manual clock in seconds, for tests; without it processing time is real. `waits` is called with
-    the holder that a standby waits for. After `silence` seconds without a sign of life another process may take over. `held`: the queries
-    only repeat the epochs that were logged last, with the same rows, and then wait.
+    """Open a checkpoint and start the queries of a job. `waits` is called with the holder that a standby waits for. After `silence` seconds
+    without a sign of life another process may take over. `clock`, `held`: as for `begin_on`.
+    """
+    _provide(job)
+    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
+    try:
+        return begin_on(job, checkpoint, every=every, partitions=partitions, fresh=fresh, clock=clock, held=held)
+    except BaseException:
+        with suppress(Exception):  # the reason for the refusal matters more
+            checkpoint.close()
+        raise
+
+
+def begin_on(
+    job: SparkJob,
+    checkpoint: Checkpoint,
+    *,
+    every: int = 0,
+    partitions: int | None = None,
+    fresh: bool = False,
+    clock: Callable[[], float] | None = None,
+    held: bool = False,
+) -> Started:
+    """Start the queries of a job on an open checkpoint. `clock`: a manual clock in seconds, for tests; without it processing time is real.
+    `held`: the queries only repeat the epochs that were logged last, with the same rows, and then wait.
 
     What its plan, its sources, lookups and the checkpoint refuse is refused before anything is changed; with `fresh` also what sinks
     refuse, and options, tables and servers that fail (`refuse_clearing`). The sinks open after that and the kernel starts last: the next
     start finishes an interrupted clearing.
     """
-    _provide(job)
-    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
     # what must be released, in reverse order; a failure does not prevent the rest
     opened = ExitStack()
-    opened.callback(checkpoint.close)
     running: list[RunningQuery] = []
     before: Stored | None = None
     opening = False
@@ -111,7 +117,7 @@ def begin(
         state = ready(job, checkpoint, partitions, fresh=fresh)
         job, identity, names, outlets = state.job, state.identity, state.names, state.outlets
         if state.sealed:
-            return Started(checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
+            return Started(job, checkpoint, [], opened.close, sealed=True, letters_before=_put_aside(checkpoint))
         if fresh or checkpoint.clearing:
             refuse_clearing(job, checkpoint, names, outlets)
         if fresh:
@@ -144,7 +150,7 @@ def begin(
                 )
             )
         letters = sum(one.began.rows.get(DEAD_LETTERS, 0) for one in running)
-        return Started(checkpoint, running, opened.close, notices=state.notices, letters_before=refused + letters)
+        return Started(job, checkpoint, running, opened.close, notices=state.notices, letters_before=refused + letters)
     except BaseException as problem:
         in_display_names(problem, job, checkpoint)
         for one in running:

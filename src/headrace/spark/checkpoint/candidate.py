@@ -1,0 +1,83 @@
+"""The folder `candidate` of a checkpoint: what a deploy to a running job prepares beside it, while the job goes on.
+
+candidate/cut     a copy of the checkpoint without its state, as of a moment between two epochs
+candidate/shadow  the shadow run, which follows the job from cut to cut
+candidate/used    the same, once the process that runs the job has taken it over: it cannot be used again
+candidate.lock    locked by the process that prepares a candidate
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headrace.durable import private
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.copying import CANDIDATE, CANDIDATE_LOCK, copy
+
+CUT, SHADOW = "cut", "shadow"
+
+
+@contextmanager
+def claim(folder: Path) -> Iterator[Path]:
+    """Give the empty folder of a candidate to this process, and remove it at the end."""
+    lock = _locked(folder)
+    if lock is None:
+        raise HeadraceError(
+            "CHECKPOINT_IN_USE",
+            f"another process is deploying to the checkpoint {folder}",
+            hint="wait until it has ended, or cancel it with Ctrl-C, and deploy again",
+        )
+    place = folder / CANDIDATE
+    try:
+        shutil.rmtree(place, ignore_errors=True)
+        yield private.folder(place)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(lock)
+
+
+def sweep(folder: Path) -> None:
+    """Remove a candidate whose process is gone."""
+    if (folder / CANDIDATE).is_dir():
+        lock = _locked(folder)
+        if lock is not None:
+            shutil.rmtree(folder / CANDIDATE, ignore_errors=True)
+            os.close(lock)
+
+
+def cut(folder: Path) -> None:
+    """Copy a checkpoint, whose queries are all between two epochs, to its candidate."""
+    place = folder / CANDIDATE
+    if not place.is_dir():
+        raise HeadraceError("NOTHING_TO_DEPLOY", f"no deploy to {folder} is being prepared", hint="deploy again")
+    fresh = place / ".cut"
+    shutil.rmtree(fresh, ignore_errors=True)
+    copy(folder, fresh, state=False)
+    shutil.rmtree(place / CUT, ignore_errors=True)
+    fresh.rename(place / CUT)
+
+
+def taken(folder: Path) -> Path | None:
+    """Take over the shadow run of a candidate, and return its folder; None if there is none, or if it was taken before."""
+    used = folder / CANDIDATE / "used"
+    try:
+        (folder / CANDIDATE / SHADOW).rename(used)
+    except OSError:
+        return None
+    return used
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock the candidate of a checkpoint; None if another process has locked it."""
+    descriptor = os.open(folder / CANDIDATE_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    return descriptor

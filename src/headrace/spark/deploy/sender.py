@@ -1,0 +1,83 @@
+"""A deploy to a running job, on the side of its sender.
+
+cut ─► check ─► shadow run up to the cut ─► another cut, until little is left ─► the command `deploy`, which switches (`receiver.py`)
+
+All that takes time happens here, beside the job, in the folder `candidate` of its checkpoint (`checkpoint/candidate.py`).
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint import candidate
+from headrace.spark.checkpoint.channel import Command
+from headrace.spark.checkpoint.lease import Holder
+from headrace.spark.deploy.deployment import Deployment
+from headrace.spark.deploy.request import Request
+from headrace.spark.run.commands import CUT, DEPLOY, give
+
+_SHORT = 3.0
+"""The seconds of a cut that a shadow run may be behind when the job switches."""
+
+_ROUNDS = 8
+"""How often a shadow run follows the job before the switch, if the job is as fast as it is."""
+
+_ATTEMPTS = 3
+"""How often a candidate is made that turns out to be for another purpose: an operator may drop its first late row meanwhile."""
+
+
+class Sender:
+    """Deploys to the process that `works` on a checkpoint. `look` is called with a line for each step."""
+
+    def __init__(self, request: Request, folder: Path, works: Callable[[], Holder | None], look: Callable[[str], object]) -> None:
+        self._request, self._folder, self._works, self._look = request, folder, works, look
+
+    def deploy(self, *, dry_run: bool) -> Deployment | None:
+        """Deploy, and return the report; None if the process that ran the job has ended."""
+        began = time.monotonic()
+        with candidate.claim(self._folder) as place:
+            for _ in range(_ATTEMPTS):
+                purpose = self._prepared(place, began, dry_run=dry_run)
+                if purpose is None or isinstance(purpose, Deployment):
+                    return purpose
+                self._look("switching")
+                command = Command.make(DEPLOY, purpose=purpose, **self._request.to_json())
+                result = give(self._folder, command, self._works)
+                if result is None:
+                    return None
+                if "report" in result:
+                    report = {**result["report"], "seconds": time.monotonic() - began, "pause_seconds": result.get("pause_seconds")}
+                    return Deployment.from_json(report)
+                self._look("the job has changed meanwhile: preparing again")
+            raise HeadraceError(
+                "DEPLOY_OVERTAKEN",
+                f"the job {self._request.job.plan.job} has changed {_ATTEMPTS} times while the deploy was prepared",
+                hint="nothing was changed: deploy again; or stop the job, deploy, and start it",
+            )
+
+    def _prepared(self, place: Path, began: float, *, dry_run: bool) -> str | Deployment | None:
+        """Prepare the switch, and return what it is for; the report if there is nothing to switch; None if the job has ended."""
+        shutil.rmtree(place / candidate.SHADOW, ignore_errors=True)
+        last = float("inf")
+        for _ in range(_ROUNDS):
+            if give(self._folder, Command.make(CUT), self._works) is None:
+                return None
+            since = time.monotonic()
+            with self._request.opened(place / candidate.CUT) as replacement:
+                notices, refusals = replacement.check(cut=True, dry_run=dry_run)
+                if dry_run or not replacement.changed:
+                    return replacement.report(notices, time.monotonic() - began, refusals=refusals, dry_run=dry_run, folder=self._folder)
+                purpose = replacement.purpose
+                if not purpose:
+                    return purpose
+                self._look(replacement.task if last == float("inf") else "following the job")
+                replacement.shadow(place / candidate.SHADOW).advance(replacement.comparison.old.totals)
+            seconds = time.monotonic() - since
+            if seconds < _SHORT or seconds > last:
+                break
+            last = seconds
+        return purpose

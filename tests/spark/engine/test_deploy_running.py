@@ -1,0 +1,190 @@
+"""A deploy to a job that runs: it goes on while the version is prepared, and continues as that version."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace import cli
+from tests.spark.engine import test_rebuild
+from tests.spark.engine.test_rebuild import ALL, PAIRS, held
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def put(folder: Path, part: int, rows: int = 50) -> None:
+    (folder / "in").mkdir(parents=True, exist_ok=True)
+    records = [{"k": i % 5, "v": (part * 100 + i) % 97} for i in range(rows)]
+    fresh = folder / "in" / f".{part}"
+    fresh.write_text("".join(json.dumps(record) + "\n" for record in records))
+    fresh.rename(folder / "in" / f"{part}.json")
+
+
+def job(folder: Path, over: int, *, follow: bool = True) -> hr.Job:
+    rows = hr.read.files(folder / "in", format="json", schema="k int, v int", name="rows", follow=follow)
+    sums = rows.filter(f"v > {over}").group_by("k").agg(n="count(*)", s="sum(v)").named("sums")
+    stays = rows.group_by("k").agg(n="count(*)").named("stays")
+    return hr.job(
+        "sums",
+        sums.write.files(folder / "out", format="json", mode="changes", name="out"),
+        stays.write.files(folder / "stays", format="json", mode="changes", name="stays_out"),
+    )
+
+
+@contextmanager
+def running(job: hr.Job, checkpoint: Path, **options: Any) -> Iterator[hr.Run]:
+    run = job.start(checkpoint=checkpoint, progress=False, **options)
+    try:
+        yield run
+    finally:
+        run.stop()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end
+        threading.Event().wait(0.05)
+
+
+def sums(folder: Path, over: int) -> dict[str, int]:
+    """What the view is, by Python."""
+    n: Counter[int] = Counter()
+    s: Counter[int] = Counter()
+    for file in (folder / "in").glob("*.json"):
+        for line in file.read_text().splitlines():
+            row = json.loads(line)
+            if row["v"] > over:
+                n[row["k"]] += 1
+                s[row["k"]] += row["v"]
+    return {json.dumps({"k": k, "n": n[k], "s": s[k]}, sort_keys=True): 1 for k in n}
+
+
+def test_deploy_roll_back_deploy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 50)
+        assert job(tmp_path, 10).deploy(checkpoint=state).unchanged
+        preview = job(tmp_path, 40).deploy(checkpoint=state, dry_run=True)
+        assert (preview.checkpoint, preview.pause_seconds, held(tmp_path / "out")) == (state, None, sums(tmp_path, 10))
+        steps: list[str] = []
+        deployment = job(tmp_path, 40).deploy(checkpoint=state, progress=steps.append)
+        assert steps == ["computing 1 operator and 1 sink again from 50 rows", "switching"]
+        assert [(one.name, one.verdict) for one in deployment.verdicts] == [(one.name, one.verdict) for one in preview.verdicts]
+        assert deployment.pause_seconds is not None
+        assert str(deployment).splitlines()[:-1] == [
+            f"sums: was deployed to {state}",
+            "  kept      source   rows",
+            "  rebuilt   operator sums: 5 keys, 50 rows read again",
+            "  kept      operator stays: 5 keys",
+            "  corrected sink     out: 5 rows inserted, 5 rows retracted",
+            "  kept      sink     stays_out",
+        ]
+        until(lambda: held(tmp_path / "out") == sums(tmp_path, 40))
+        put(tmp_path, 1)
+        until(lambda: run.progress.rows == 100)
+        assert held(tmp_path / "out") == sums(tmp_path, 40)
+        capsys.readouterr()
+        assert cli.main(["rollback", str(state)]) == 0
+        assert " s and continues with this version" in capsys.readouterr().out
+        until(lambda: held(tmp_path / "out") == sums(tmp_path, 10))
+        assert job(tmp_path, 40).deploy(checkpoint=state, partitions=3).partitions == 3
+        put(tmp_path, 2)
+        until(lambda: run.progress.rows == 150)
+        assert held(tmp_path / "out") == sums(tmp_path, 40)
+        assert (run.status, run.progress.rows, run.summary().rows) == ("running", 150, 150)
+    assert run.error is None
+    assert not (state / "candidate").exists()
+    history = [json.loads(line) for line in (state / "history.jsonl").read_text().splitlines()]
+    assert [(one["what"], one["result"]["report"]["unchanged"]) for one in history] == [("deploy", True)] + [("deploy", False)] * 3
+    # the process that runs the job is the one that a deploy has left, so the next one continues
+    job(tmp_path, 40, follow=False).run(checkpoint=state, progress=False)
+    assert held(tmp_path / "out") == sums(tmp_path, 40)
+
+
+class Feeder:
+    """Adds parts of the input, one after the other, until it is stopped."""
+
+    def __init__(self, folder: Path, first: int) -> None:
+        self._folder, self._over = folder, threading.Event()
+        self.parts = first
+        self._thread = threading.Thread(target=self._feed, daemon=True)
+        self._thread.start()
+
+    def _feed(self) -> None:
+        while not self._over.wait(0.2):
+            test_rebuild.add(self._folder, self.parts)
+            self.parts += 1
+
+    def stop(self) -> int:
+        self._over.set()
+        self._thread.join()
+        return self.parts
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_in_mid_stream(name: str, tmp_path: Path) -> None:
+    pair = PAIRS[name]
+    out, afresh, state = tmp_path / "out", tmp_path / "afresh", tmp_path / "state"
+    test_rebuild.add(tmp_path, 0)
+    first = test_rebuild.job(tmp_path, pair.before, out, follow=True)
+    with running(first, state, partitions=3) as run:
+        until(lambda: run.progress.rows == 74)
+        feeder = Feeder(tmp_path, 1)
+        deployment = test_rebuild.job(tmp_path, pair.after, out, follow=True).deploy(checkpoint=state)
+        parts = feeder.stop()
+        verdicts = Counter(one.verdict for one in deployment.verdicts if one.part == "operator")
+        assert verdicts["kept"] + verdicts["moved"] >= pair.kept + 2, deployment
+        until(lambda: run.progress.rows == parts * 74)
+    assert run.error is None and deployment.pause_seconds is not None
+    for flush in (False, True):
+        for place, checkpoint in ((out, state), (afresh, tmp_path / "other")):
+            test_rebuild.job(tmp_path, pair.after, place).run(checkpoint=checkpoint, progress=False, flush=flush)
+        for one in ("view", "stays", "joined"):
+            assert held(out / one) == held(afresh / one), one
+
+
+def test_a_bounded_run_goes_on(tmp_path: Path) -> None:
+    for part in range(30):
+        put(tmp_path, part)
+    rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows", files_per_epoch=1)
+
+    def version(over: int) -> hr.Job:
+        counts = rows.filter(f"v > {over}").group_by("k").agg(n="count(*)", s="sum(v)").named("sums")
+        return hr.job("sums", counts.write.files(tmp_path / "out", format="json", mode="changes", name="out"))
+
+    with running(version(10), tmp_path / "state", partitions=1) as run:
+        until(lambda: run.progress.rows >= 50)
+        deployment = version(40).deploy(checkpoint=tmp_path / "state")
+        summary = run.wait(120)
+    assert summary is not None and (summary.rows, run.status) == (1500, "finished")
+    assert deployment.pause_seconds is not None and run.progress.epochs >= 30
+    assert held(tmp_path / "out") == sums(tmp_path, 40)
+
+
+def test_refused(tmp_path: Path) -> None:
+    """What the version refuses leaves the job as it was."""
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 50)
+        rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows", follow=True)
+        here = hr.job("sums", rows.filter("v > 3").write.foreach_batch(lambda rows, epoch: None, name="here"))
+        with pytest.raises(hr.HeadraceError) as refused:
+            here.deploy(checkpoint=state)
+        print(refused.value)
+        put(tmp_path, 1)
+        until(lambda: run.progress.rows == 100)
+        assert held(tmp_path / "out") == sums(tmp_path, 10)
+        assert not (state / "candidate").exists() and not (state / "next").exists()
+    assert run.error is None
