@@ -51,6 +51,13 @@ CALL = "at a call in sink commit"
 """The only point that an epoch passes many times, so a kill there has a number."""
 
 DEPLOY_CALL = "at a call in a deploy"
+RUNNING_POINTS: Mapping[str, str] = {
+    "after a cut": "A deploy to a running job has a copy of its checkpoint, and prepares the version.",
+    "before the command": "The version is prepared; the process that runs the job does not know of it.",
+    "before the old queries end": "That process has made all parts of the new version.",
+    "before the new queries start": "The checkpoint has the new version, and no query runs.",
+}
+"""The further points of a deploy to a running job, in the order in which it passes them: the first two in the process that deploys."""
 DEPLOY_POINTS: Mapping[str, str] = {
     "before the switch": "A deploy has made all parts of the new version; the checkpoint still has the old one.",
     "after the switch": "The new version counts, and its parts are not in place yet.",

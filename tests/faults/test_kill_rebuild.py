@@ -37,7 +37,9 @@ def version(folder: Path, over: int) -> str:
 
 def add(folder: Path, part: int) -> None:
     (folder / "in").mkdir(exist_ok=True)
-    (folder / "in" / f"{part}.json").write_text("".join(json.dumps({"k": i % 7, "v": (i + part) % 11}) + "\n" for i in range(70)))
+    fresh = folder / "in" / f".{part}"
+    fresh.write_text("".join(json.dumps({"k": i % 7, "v": (i + part) % 11}) + "\n" for i in range(70)))
+    fresh.rename(folder / "in" / f"{part}.json")
 
 
 def held(folder: Path, name: str) -> dict[tuple[int, ...], int]:

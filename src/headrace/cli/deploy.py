@@ -11,8 +11,9 @@ from headrace.cli.options import as_options
 EPILOG = """\
 A deploy accepts changes that a start refuses: other definitions of operators and views; operators at other levels; merged or split
 streaming queries; sources added or removed; another number of partitions; renamed or wider keys; wider entries of cells. What has no
-usable state is rebuilt from the rows read so far, and sinks get the difference with the next run. Stop the job first. The checkpoint
-changes completely or not at all. The exit code of a dry run is 1 if the version is refused.
+usable state is rebuilt from the rows read so far, and sinks get the difference with the next epoch. A running job goes on while that is
+prepared, and then continues as this version. Ctrl-C cancels until it switches. The checkpoint changes completely or not at all. The exit
+code of a dry run is 1 if the version is refused.
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from headrace.cli import load
+from headrace.cli import changes, load
 from headrace.cli.options import as_options
 from headrace.errors import HeadraceError
 from headrace.spark.deploy.deployment import KEPT, MOVED, WAITS
@@ -15,7 +15,7 @@ def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
         "rescale",
         help="change the number of partitions of a job",
-        description="Redistribute the state of a job over N partitions. Stop the job first.",
+        description="Redistribute the state of a job over N partitions. A running job continues with them.",
     )
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint (default: .headrace/NAME)")
@@ -35,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
             f"rescale changes the number of partitions only, and this is another version of the job: {', '.join(changed)}",
             hint="rescale with the version that wrote the checkpoint, or deploy this one: headrace deploy FILE --partitions N",
         )
-    deployment = preview if options.dry_run else job.deploy(checkpoint=options.checkpoint, partitions=options.partitions)
+    deployment = preview if options.dry_run else job.deploy(
+        checkpoint=options.checkpoint, partitions=options.partitions, progress=changes.report(job.name)
+    )
     print(as_options(str(deployment)))
     return 1 if deployment.diff.refusals else 0

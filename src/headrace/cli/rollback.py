@@ -17,7 +17,7 @@ from headrace.spark.deploy.request import earlier
 
 EPILOG = """\
 A rollback is a deploy of the earlier version: it keeps the state that is still valid, rebuilds the rest, and corrects the sinks with the
-next run. No row that the job has read meanwhile is lost. Stop the job first. Then run the file of the earlier version.
+next epoch. No row that the job has read meanwhile is lost. A running job continues as the earlier version. Start its file from then on.
 """
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.masking import leaving
 from headrace.plan import displayed
+from headrace.points import point
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.deploy.request import Request
@@ -59,6 +60,7 @@ class Receiver:
                     return None, {}
             counts = replacement.switch(shadow, ready=self._end)
             report = replacement.report(notices, 0.0, counts=counts)
+            point("before the new queries start")
             checkpoint.reload()
             # sinks know the terms of starts, and this is one
             checkpoint.lease.skip(1)
@@ -67,6 +69,7 @@ class Receiver:
         return self._started, {"report": report.to_json()}
 
     def _end(self) -> None:
+        point("before the old queries end")
         self.has_ended = True
         self._started.end()
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headrace.errors import HeadraceError
+from headrace.points import point
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.lease import Holder
@@ -44,6 +45,7 @@ class Sender:
                 purpose = self._prepared(place, began, dry_run=dry_run)
                 if purpose is None or isinstance(purpose, Deployment):
                     return purpose
+                point("before the command")
                 self._look("switching")
                 command = Command.make(DEPLOY, purpose=purpose, **self._request.to_json())
                 result = give(self._folder, command, self._works)
@@ -66,6 +68,7 @@ class Sender:
         for _ in range(_ROUNDS):
             if give(self._folder, Command.make(CUT), self._works) is None:
                 return None
+            point("after a cut")
             since = time.monotonic()
             with self._request.opened(place / candidate.CUT) as replacement:
                 notices, refusals = replacement.check(cut=True, dry_run=dry_run)
