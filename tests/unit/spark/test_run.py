@@ -5,19 +5,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from headrace.errors import HeadraceError
+from headrace.plan import DisplayNames
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import Identity, QueryIdentity
+from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.epochs import Committer
 from headrace.spark.run.progress import Progress
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.run import Run
 from headrace.spark.run.signals import Signals
+from headrace.spark.run.started import Started
 from tests.unit.errors import check_error
 
 
@@ -103,12 +108,8 @@ def start(tmp_path: Path) -> Start:
             for number, handle in enumerate(handles)
         ]
 
-        def close() -> None:
-            if closed is not None:
-                closed()
-            checkpoint.close()
-
-        return Run("fraud", checkpoint, queries, bounded=bounded, flush=True, closed=close)
+        job = cast(SparkJob, SimpleNamespace(plan=SimpleNamespace(job="fraud"), bounded=bounded, shown=DisplayNames({})))
+        return Run(Started(job, checkpoint, queries, closed or (lambda: None)), flush=True)
 
     return run
 
@@ -170,7 +171,7 @@ def test_who_watches_and_fails_ends_the_run(start: Start, tmp_path: Path) -> Non
 @pytest.mark.parametrize("problem", [Py4JNetworkError("no answer"), Py4JError("An error occurred while calling o12.isActive"), EOFError()])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_only_the_run_reports_the_end_of_the_jvm(start: Start, problem: Exception, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.spark.run.run.log_file", lambda: Path("spark.log"))
+    monkeypatch.setattr("headrace.spark.run.failures.log_file", lambda: Path("spark.log"))
     handle = Handle()
     run = start(handle, bounded=bounded)
     assert run.wait(0.2) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.plan import Role, nearest
@@ -20,6 +20,32 @@ from headrace.spark.run.summary import (
     lookups_of,
     source_counts,
 )
+
+
+class Tally:
+    """The rows and the epochs of a run, also those of the queries that deploys have replaced."""
+
+    def __init__(self, queries: Sequence[RunningQuery]) -> None:
+        # one value: another thread never sees half of a switch
+        self._counted = (0, 0, tuple(queries))
+
+    def switch(self, queries: Sequence[RunningQuery]) -> None:
+        """Go on with other queries."""
+        self._counted = (self.rows(), self.epochs(), tuple(queries))
+
+    def rows(self) -> int:
+        """Return the rows read; a source that two queries read counts once."""
+        before, _, queries = self._counted
+        read: dict[str, int] = {}
+        for query in queries:
+            for name, n in query.read().items():
+                read[name] = max(read.get(name, 0), n)
+        return before + sum(read.values())
+
+    def epochs(self) -> int:
+        """Return the epochs committed."""
+        _, before, queries = self._counted
+        return before + sum(query.totals.epoch - query.began.epoch for query in queries)
 
 
 def counted(queries: Iterable[RunningQuery], checkpoint: Checkpoint) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from headrace.durable.atomic import replace
 from headrace.durable.sums import CURE
 from headrace.errors import CODES, HeadraceError, Site
 from headrace.jvm.messages import first_lines
-from headrace.jvm.session import jvm, session
+from headrace.jvm.session import jvm, log_file, session
 from headrace.jvm.store import cure, lacking
 from headrace.masking import masked
 from headrace.ports.registry import load_all
@@ -156,6 +156,18 @@ def of_java(problem: Exception, log: Path | None) -> HeadraceError | None:
     if java is None:
         return None
     return failure(jvm(session()).headrace.query.Trouble.json(java), log)
+
+
+def ending(problem: Exception, errors: Path, *, again: bool) -> HeadraceError:
+    """Return the error for what ended a run outside its queries: the JVM's end, an exception in it, or a fault of headrace."""
+    if isinstance(problem, HeadraceError):
+        return problem
+    if gone(problem):
+        log = log_file()
+        return HeadraceError("RUN_FAILED", "Spark's JVM has ended", hint=onward(again) + (f". The JVM's log is in {log}" if log else ""))
+    return of_java(problem, errors) or HeadraceError(
+        "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a bug in headrace; please report it", cause=problem
+    )
 
 
 def _of_sink(problem: BaseException, sink: str | None, where: str) -> HeadraceError:

@@ -62,6 +62,11 @@ class RunningQuery:
         """Return the number of keys with state."""
         return self.totals.of_operators({entry.op for entry in self.identity.live().values()}, "keys")
 
+    def operator_keys(self) -> dict[str, int]:
+        """Return the number of keys with state of each operator, by name."""
+        live = self.identity.live()
+        return {name: self.totals.of_operators({live[name].op}, "keys") for name in (str(node.name) for node in self.query.operators)}
+
     def publish(self, times: Mapping[str, int]) -> None:
         """Advance the event time of sources (microseconds)."""
         if times:

@@ -6,37 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.jvm.session import log_file
-from headrace.plan import DisplayNames
 from headrace.spark.checkpoint.channel import Command
-from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.commands import Commands, Work, take_savepoint
-from headrace.spark.run.counts import counted
-from headrace.spark.run.failures import failure, gone, of_java, onward
+from headrace.spark.run.counts import Tally, counted
+from headrace.spark.run.failures import ending, failure, gone
+from headrace.spark.run.outside import Deploys, Monitor
 from headrace.spark.run.progress import Display, Progress, progress_of
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.signals import Signals
+from headrace.spark.run.snapshot import Snapshot
 from headrace.spark.run.started import Started
 from headrace.spark.run.summary import Summary, expectations_of, prove
 
 _PAUSE = 0.1
-
-
-class Deploys(Protocol):
-    """What carries out deploys to a run."""
-
-    has_ended: bool
-    """Whether the old queries were stopped, so that a failure ends the run."""
-
-    def accept(self, command: Command) -> None:
-        """Read a command, while the queries go on."""
-
-    def switch(self, command: Command) -> tuple[Started | None, Mapping[str, Any]]:
-        """Replace the queries, which are between two epochs. Returns the new ones, None if the old ones go on, and the command's result."""
 
 
 class Run:
@@ -46,6 +32,7 @@ class Run:
     * `error`: the error that ended the run, or None.
     * `job`: the name of the job.
     * `notices`: what the start printed about parts that begin empty or changed on an older checkpoint.
+    * `metrics_url`: the address of its [metrics and status page](../../guides/monitoring.md); None without the setting `metrics_port`.
 
     Examples:
         >>> import headrace as hr
@@ -61,36 +48,24 @@ class Run:
         2
     """
 
-    def __init__(
-        self,
-        job: str,
-        checkpoint: Checkpoint,
-        queries: list[RunningQuery],
-        *,
-        bounded: bool,
-        flush: bool,
-        closed: Callable[[], None],
-        shown: DisplayNames | None = None,
-        notices: tuple[str, ...] = (),
-        letters_before: int = 0,
-        deploys: Deploys | None = None,
-    ) -> None:
-        self.job = job
-        self.notices = notices
-        self._shown = shown or DisplayNames({})
+    def __init__(self, started: Started, *, flush: bool, deploys: Deploys | None = None, monitor: Monitor | None = None) -> None:
+        self.job = started.job.plan.job
+        self.notices = tuple(map(started.job.shown.text, started.notices))
+        self.metrics_url = None if monitor is None else monitor.url
         self.status = "running"
         self.error: HeadraceError | None = None
-        self.display = Display(job, False)
-        self._checkpoint = checkpoint
-        self._queries = queries
-        self._bounded = bounded
+        self.display = Display(self.job, False)
+        self._version = started
+        """The queries of the present version of the job; a deploy replaces them."""
+        self._checkpoint = started.checkpoint
+        self._queries = started.queries
+        self._tally = Tally(started.queries)
         # an interrupted flush is finished, whatever was asked for
-        self._flush = flush or checkpoint.sealing
+        self._flush = flush or self._checkpoint.sealing
         # Whether this is the first run whose end brings time to an end: the job cannot continue with more input after it.
         self.first_end = self._ends_time()
-        self._seals = self.first_end or checkpoint.sealing
-        self._closed = closed
-        self._letters_before = letters_before
+        self._seals = self.first_end or self._checkpoint.sealing
+        self._letters_before = started.letters_before
         self._started = time.monotonic()
         self._seconds: float | None = None
         # One thread asks for a stop, another ends the run: the lock decides what `status` is between them.
@@ -100,13 +75,12 @@ class Run:
         self._ending = False
         self._over = threading.Event()
         self._deploys = deploys
-        self._version = 0
-        """How often a deploy has replaced the queries."""
-        self._before = (0, 0)
-        """The rows and the epochs of the queries that deploys have replaced."""
+        self._monitor = monitor
         deploy = None if deploys is None else Work(self._deployed, between=True, accept=deploys.accept)
-        self._commands = Commands(checkpoint.folder, queries, lambda: self._request(now=False), self._described, deploy)
-        self._thread = threading.Thread(target=self._drive, name=f"headrace {job}", daemon=True)
+        self._commands = Commands(self.checkpoint, self._queries, lambda: self._request(now=False), lambda: self.look().to_json(), deploy)
+        self._thread = threading.Thread(target=self._drive, name=f"headrace {self.job}", daemon=True)
+        if monitor is not None:
+            monitor.serve(self.look, lambda: self._version.explanation)
         self._thread.start()
 
     def __repr__(self) -> str:
@@ -130,18 +104,36 @@ class Run:
         """
         return progress_of(
             self._reports(),
-            rows=self._rows(),
-            epochs=self._epochs(),
+            rows=self._tally.rows(),
+            epochs=self._tally.epochs(),
             seconds=self._elapsed(),
             state_keys=sum(query.state_keys() for query in self._queries),
-            live=not self._bounded,
+            live=not self._version.job.bounded,
             violated=sum(one.violated for query in self._queries for one in expectations_of(query.totals, query.query.sinks)),
         )
 
     @property
     def metrics(self) -> dict[str, Any]:
         """The current counts, in the form of `Summary.to_json`."""
-        return self._summary().to_json()
+        return self.look().summary.to_json()
+
+    def look(self) -> Snapshot:
+        """Return the state and the counts of the run at this moment."""
+        status, error, progress = self.status, self.error, self.progress
+        counts = counted(self._queries, self._checkpoint)
+        summary = Summary(
+            job=self.job,
+            **counts,
+            new_dead_letters=sum(counts["dead_letters"].values()) - self._letters_before,
+            rows=progress.rows,
+            epochs=progress.epochs,
+            seconds=progress.seconds,
+            sealed=self._checkpoint.sealed,
+            stopped=status in ("stopping", "stopped"),
+            names=self._version.job.shown.names,
+        )
+        keys = {name: n for query in self._queries for name, n in query.operator_keys().items()}
+        return Snapshot(status, error, progress, summary, keys, self.notices)
 
     def wait(self, timeout: float | None = None) -> Summary | None:
         """Waits for the end of the run and returns its summary.
@@ -221,7 +213,7 @@ class Run:
         Raises:
             RunError: `ROWS_UNACCOUNTED` if rows are missing, which is a bug in headrace.
         """
-        summary = self._summary()
+        summary = self.look().summary
         prove(summary.inputs)
         return summary
 
@@ -242,9 +234,6 @@ class Run:
             before-black-friday: fraud after epoch 1204, made 2026-11-27 05:59:01 UTC with headrace 0.1.0 and Spark 4.3.0
         """
         return take_savepoint(self.checkpoint, name, pinned=pinned)
-
-    def _described(self) -> dict[str, Any]:
-        return {"status": self.status, **self.metrics}
 
     def _request(self, *, now: bool) -> None:
         with self._lock:
@@ -284,12 +273,12 @@ class Run:
     def _drive(self) -> None:
         """Run all queries to their end, in the run's own thread."""
         try:
-            version = -1
-            while version != self._version:
+            version: Started | None = None
+            while version is not self._version:
                 version = self._version
                 for query in self._queries:
                     query.restore()
-                if self._bounded:
+                if self._version.job.bounded:
                     self._to_the_end(version)
                 else:
                     self._on_and_on(version)
@@ -303,11 +292,11 @@ class Run:
         finally:
             self._finish()
 
-    def _to_the_end(self, version: int) -> None:
+    def _to_the_end(self, version: Started) -> None:
         ends = [threading.Thread(target=self._exhaust, args=(query,), daemon=True) for query in self._queries]
         for end in ends:
             end.start()
-        while any(end.is_alive() for end in ends) and version == self._version:
+        while any(end.is_alive() for end in ends) and version is self._version:
             self._idle()
             if self._failed() is not None:
                 self._request(now=True)
@@ -327,11 +316,11 @@ class Run:
             if not self._ask.is_set() and query in self._queries:
                 self.error = self.error or self._problem(problem)
 
-    def _on_and_on(self, version: int) -> None:
-        while not self._ask.is_set() and version == self._version and all(query.handle.isActive() for query in self._queries):
+    def _on_and_on(self, version: Started) -> None:
+        while not self._ask.is_set() and version is self._version and all(query.handle.isActive() for query in self._queries):
             self._idle()
             time.sleep(_PAUSE)
-        if not self._ask.is_set() and version == self._version:
+        if not self._ask.is_set() and version is self._version:
             # One query ended on its own, so it failed; the others end with it.
             self._request(now=False)
 
@@ -360,36 +349,26 @@ class Run:
                 )
             # if another process has taken over, whatever failed here failed because of that, and the end is not ours to mark
             self._checkpoint.lease.check()
-            if self.error is None and not stopped and self._bounded and self._seals:
+            if self.error is None and not stopped and self._version.job.bounded and self._seals:
                 self._checkpoint.seal()
         except Exception as problem:
             lost = isinstance(problem, HeadraceError) and problem.code == "LEASE_LOST"
             self.error = self._problem(problem) if lost else self.error or self._problem(problem)
         finally:
             self._seconds = time.monotonic() - self._started
+            if self._monitor is not None:
+                self._monitor.close()  # while the lease is held, so that a standby on this machine gets the port
             try:
-                self._closed()
+                self._version.close()
             except Exception as problem:
                 self.error = self.error or self._problem(problem)
             if self.error is not None:
-                self._shown.error(self.error)
+                self._version.job.shown.error(self.error)
             self.status = "failed" if self.error is not None else "stopped" if stopped else "finished"
             self._over.set()
 
     def _problem(self, problem: Exception) -> HeadraceError:
-        """Return the error for what ended the run outside its queries: the JVM's end, an exception in it, or a fault of headrace."""
-        if isinstance(problem, HeadraceError):
-            return problem
-        if gone(problem):
-            log = log_file()
-            return HeadraceError(
-                "RUN_FAILED",
-                "Spark's JVM has ended",
-                hint=onward(any(query.again for query in self._queries)) + (f". The JVM's log is in {log}" if log else ""),
-            )
-        return of_java(problem, self._checkpoint.errors) or HeadraceError(
-            "INTERNAL", f"{type(problem).__name__}: {problem}", hint="this is a bug in headrace; please report it", cause=problem
-        )
+        return ending(problem, self._checkpoint.errors, again=any(query.again for query in self._queries))
 
     def _deployed(self, command: Command) -> Mapping[str, Any]:
         """Carry out a deploy. The run goes on with the new version."""
@@ -404,42 +383,17 @@ class Run:
             raise
         if started is None:
             return result
-        self._before = self._rows(), self._epochs()
+        self._tally.switch(started.queries)
         self._queries[:] = started.queries
-        self._closed, self._shown, self._bounded = started.close, started.job.shown, started.job.bounded
+        self._version = started
         self._seals = self._ends_time()
-        self._version += 1
         return {**result, "pause_seconds": round(time.monotonic() - began, 3)}
 
     def _ends_time(self) -> bool:
         """Return whether the end of this run brings time to its end for the first time."""
-        return self._bounded and self._flush and not self._checkpoint.sealing and any(query.query.final for query in self._queries)
-
-    def _epochs(self) -> int:
-        """Return the epochs committed in this run."""
-        return self._before[1] + sum(query.totals.epoch - query.began.epoch for query in self._queries)
-
-    def _rows(self) -> int:
-        """Return the rows read in this run; a source that two queries read counts once."""
-        read: dict[str, int] = {}
-        for query in self._queries:
-            for name, n in query.read().items():
-                read[name] = max(read.get(name, 0), n)
-        return self._before[0] + sum(read.values())
+        return (
+            self._version.job.bounded and self._flush and not self._checkpoint.sealing and any(query.query.final for query in self._queries)
+        )
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._started if self._seconds is None else self._seconds
-
-    def _summary(self) -> Summary:
-        progress, counts = self.progress, counted(self._queries, self._checkpoint)
-        return Summary(
-            job=self.job,
-            **counts,
-            new_dead_letters=sum(counts["dead_letters"].values()) - self._letters_before,
-            rows=progress.rows,
-            epochs=progress.epochs,
-            seconds=progress.seconds,
-            sealed=self._checkpoint.sealed,
-            stopped=self.status in ("stopping", "stopped"),
-            names=self._shown.names,
-        )

@@ -28,9 +28,10 @@ from headrace.spark.run.epochs import Committer, OpenSink
 from headrace.spark.run.kernel import start_query
 from headrace.spark.run.loader import lookups_of
 from headrace.spark.run.outlets import Outlet, at, each, provide
+from headrace.spark.run.outside import Deploys, Monitor
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.ready import Ready, ready
-from headrace.spark.run.run import Deploys, Run
+from headrace.spark.run.run import Run
 from headrace.spark.run.started import Started
 from headrace.spark.run.trial import try_reader
 
@@ -46,23 +47,20 @@ def start(
     waits: Callable[[str], None] | None = None,
     silence: float = SILENCE,
     deploys: Callable[[Started, int], Deploys] | None = None,
+    monitor: Monitor | None = None,
 ) -> Run:
     """Start a job on the checkpoint in `folder`, or continue from it, and drive it to its end. `deploys` gives what carries out deploys to
-    the started queries, whose epochs begin `every` so many milliseconds.
+    the started queries, whose epochs begin `every` so many milliseconds. `monitor` shows the run while it lives.
     """
-    begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence)
-    return Run(
-        job.plan.job,
-        begun.checkpoint,
-        begun.queries,
-        bounded=job.bounded,
-        flush=flush and not begun.sealed,
-        closed=begun.close,
-        shown=job.shown,
-        notices=tuple(map(job.shown.text, begun.notices)),
-        letters_before=begun.letters_before,
-        deploys=None if deploys is None else deploys(begun, every),
-    )
+    reserve = None if monitor is None else monitor.open
+    try:
+        begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence, reserve=reserve)
+    except BaseException:
+        if monitor is not None:
+            monitor.close()
+        raise
+    receiver = None if deploys is None else deploys(begun, every)
+    return Run(begun, flush=flush and not begun.sealed, deploys=receiver, monitor=monitor)
 
 
 @leaving()
@@ -77,13 +75,21 @@ def begin(
     waits: Callable[[str], None] | None = None,
     silence: float = SILENCE,
     held: bool = False,
+    reserve: Callable[[], None] | None = None,
 ) -> Started:
     """Open a checkpoint and start the queries of a job. `waits` is called with the holder that a standby waits for. After `silence` seconds
-    without a sign of life another process may take over. `clock`, `held`: as for `begin_on`.
+    without a sign of life another process may take over. `clock`, `held`: as for `begin_on`. `reserve` is called once the checkpoint is
+    this process's own, before it is changed; what it raises refuses the start.
     """
     _provide(job)
     checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
     try:
+        if reserve is not None:
+            try:
+                reserve()
+            except BaseException:
+                checkpoint.lease.decline()
+                raise
         return begin_on(job, checkpoint, every=every, partitions=partitions, fresh=fresh, clock=clock, held=held)
     except BaseException:
         with suppress(Exception):  # the reason for the refusal matters more

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
+from headrace.plan import Explanation
 from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.compile.explained import explained
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.run.query import RunningQuery
 
@@ -26,6 +29,11 @@ class Started:
     notices: tuple[str, ...] = ()
     letters_before: int = 0
     """The dead letters of its queries, and its sinks, before this start."""
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """The plan that runs, explained."""
+        return explained(self.job)
 
     def end(self) -> None:
         """Stop the queries and close the sinks; the checkpoint stays open."""
