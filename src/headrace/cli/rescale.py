@@ -35,8 +35,10 @@ def run(options: argparse.Namespace) -> int:
             f"rescale changes the number of partitions only, and this is another version of the job: {', '.join(changed)}",
             hint="rescale with the version that wrote the checkpoint, or deploy this one: headrace deploy FILE --partitions N",
         )
-    deployment = preview if options.dry_run else job.deploy(
-        checkpoint=options.checkpoint, partitions=options.partitions, progress=changes.report(job.name)
+    deployment = (
+        preview
+        if options.dry_run
+        else job.deploy(checkpoint=options.checkpoint, partitions=options.partitions, progress=changes.report(job.name))
     )
     print(as_options(str(deployment)))
     return 1 if deployment.diff.refusals else 0

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,13 @@ import pytest
 
 import headrace as hr
 from headrace import cli
+from headrace.spark.checkpoint import candidate
+from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.deploy import receiver
+from headrace.spark.deploy.replacement import Replacement
 from tests.spark.engine import test_rebuild
 from tests.spark.engine.test_rebuild import ALL, PAIRS, held
+from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -56,7 +61,7 @@ def until(condition: Callable[[], bool]) -> None:
         threading.Event().wait(0.05)
 
 
-def sums(folder: Path, over: int) -> dict[str, int]:
+def sums_of(folder: Path, over: int) -> dict[str, int]:
     """What the view is, by Python."""
     n: Counter[int] = Counter()
     s: Counter[int] = Counter()
@@ -76,7 +81,7 @@ def test_deploy_roll_back_deploy(tmp_path: Path, capsys: pytest.CaptureFixture[s
         until(lambda: run.progress.rows == 50)
         assert job(tmp_path, 10).deploy(checkpoint=state).unchanged
         preview = job(tmp_path, 40).deploy(checkpoint=state, dry_run=True)
-        assert (preview.checkpoint, preview.pause_seconds, held(tmp_path / "out")) == (state, None, sums(tmp_path, 10))
+        assert (preview.checkpoint, preview.pause_seconds, held(tmp_path / "out")) == (state, None, sums_of(tmp_path, 10))
         steps: list[str] = []
         deployment = job(tmp_path, 40).deploy(checkpoint=state, progress=steps.append)
         assert steps == ["computing 1 operator and 1 sink again from 50 rows", "switching"]
@@ -90,18 +95,18 @@ def test_deploy_roll_back_deploy(tmp_path: Path, capsys: pytest.CaptureFixture[s
             "  corrected sink     out: 5 rows inserted, 5 rows retracted",
             "  kept      sink     stays_out",
         ]
-        until(lambda: held(tmp_path / "out") == sums(tmp_path, 40))
+        until(lambda: held(tmp_path / "out") == sums_of(tmp_path, 40))
         put(tmp_path, 1)
         until(lambda: run.progress.rows == 100)
-        assert held(tmp_path / "out") == sums(tmp_path, 40)
+        assert held(tmp_path / "out") == sums_of(tmp_path, 40)
         capsys.readouterr()
         assert cli.main(["rollback", str(state)]) == 0
         assert " s and continues with this version" in capsys.readouterr().out
-        until(lambda: held(tmp_path / "out") == sums(tmp_path, 10))
+        until(lambda: held(tmp_path / "out") == sums_of(tmp_path, 10))
         assert job(tmp_path, 40).deploy(checkpoint=state, partitions=3).partitions == 3
         put(tmp_path, 2)
         until(lambda: run.progress.rows == 150)
-        assert held(tmp_path / "out") == sums(tmp_path, 40)
+        assert held(tmp_path / "out") == sums_of(tmp_path, 40)
         assert (run.status, run.progress.rows, run.summary().rows) == ("running", 150, 150)
     assert run.error is None
     assert not (state / "candidate").exists()
@@ -109,27 +114,30 @@ def test_deploy_roll_back_deploy(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [(one["what"], one["result"]["report"]["unchanged"]) for one in history] == [("deploy", False)] * 3
     # the process that runs the job is the one that a deploy has left, so the next one continues
     job(tmp_path, 40, follow=False).run(checkpoint=state, progress=False)
-    assert held(tmp_path / "out") == sums(tmp_path, 40)
+    assert held(tmp_path / "out") == sums_of(tmp_path, 40)
 
 
 class Feeder:
-    """Adds parts of the input, one after the other, until it is stopped."""
+    """Adds parts of the input, one after the other."""
 
-    def __init__(self, folder: Path, first: int) -> None:
-        self._folder, self._over = folder, threading.Event()
-        self.parts = first
-        self._thread = threading.Thread(target=self._feed, daemon=True)
-        self._thread.start()
+    parts = 1
 
-    def _feed(self) -> None:
-        while not self._over.wait(0.2):
-            test_rebuild.add(self._folder, self.parts)
+    def feed(self, folder: Path, over: threading.Event) -> None:
+        while not over.wait(0.2):
+            test_rebuild.add(folder, self.parts)
             self.parts += 1
 
-    def stop(self) -> int:
-        self._over.set()
-        self._thread.join()
-        return self.parts
+
+@contextmanager
+def feeding(folder: Path) -> Iterator[Feeder]:
+    feeder, over = Feeder(), threading.Event()
+    thread = threading.Thread(target=feeder.feed, args=(folder, over), daemon=True)
+    thread.start()
+    try:
+        yield feeder
+    finally:
+        over.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -140,12 +148,11 @@ def test_in_mid_stream(name: str, tmp_path: Path) -> None:
     first = test_rebuild.job(tmp_path, pair.before, out, follow=True)
     with running(first, state, partitions=3) as run:
         until(lambda: run.progress.rows == 74)
-        feeder = Feeder(tmp_path, 1)
-        deployment = test_rebuild.job(tmp_path, pair.after, out, follow=True).deploy(checkpoint=state)
-        parts = feeder.stop()
+        with feeding(tmp_path) as feeder:
+            deployment = test_rebuild.job(tmp_path, pair.after, out, follow=True).deploy(checkpoint=state)
         verdicts = Counter(one.verdict for one in deployment.verdicts if one.part == "operator")
         assert verdicts["kept"] + verdicts["moved"] >= pair.kept + 2, deployment
-        until(lambda: run.progress.rows == parts * 74)
+        until(lambda: run.progress.rows == feeder.parts * 74)
     assert run.error is None and deployment.pause_seconds is not None
     for flush in (False, True):
         for place, checkpoint in ((out, state), (afresh, tmp_path / "other")):
@@ -169,22 +176,115 @@ def test_a_bounded_run_goes_on(tmp_path: Path) -> None:
         summary = run.wait(120)
     assert summary is not None and (summary.rows, run.status) == (1500, "finished")
     assert deployment.pause_seconds is not None and run.progress.epochs >= 30
-    assert held(tmp_path / "out") == sums(tmp_path, 40)
+    assert held(tmp_path / "out") == sums_of(tmp_path, 40)
 
 
 def test_refused(tmp_path: Path) -> None:
-    """What the version refuses leaves the job as it was."""
+    """What the version refuses, or a start of it would, leaves the job as it was."""
     put(tmp_path, 0)
     state = tmp_path / "state"
+    rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows", follow=True)
+    sums = rows.filter("v > 10").group_by("k").agg(n="count(*)", s="sum(v)").named("sums")
+    sink = sums.write.files(tmp_path / "out", format="json", mode="changes", name="out")
+    memory = hr.read.memory([(1,)], "k int", name="memory")
+    hr.job("another", memory.write.files(tmp_path / "owned", format="json")).run(checkpoint=tmp_path / "another", progress=False)
     with running(job(tmp_path, 10), state, partitions=2) as run:
         until(lambda: run.progress.rows == 50)
-        rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows", follow=True)
-        here = hr.job("sums", rows.filter("v > 3").write.foreach_batch(lambda rows, epoch: None, name="here"))
-        with pytest.raises(hr.HeadraceError) as refused:
-            here.deploy(checkpoint=state)
-        print(refused.value)
+        for other, code in (
+            (rows.filter("v > 3").write.foreach_batch(lambda rows, epoch: None, name="here"), "FUNCTION_GONE"),
+            (memory.write.files(tmp_path / "memory", format="json", name="there"), "ROWS_GONE"),
+            (rows.write.files(tmp_path / "owned", format="json", name="there"), "FOLDER_OWNED"),
+            (
+                hr.read.files(tmp_path / "none", format="json", schema="k int", name="none").write.files(tmp_path / "n", format="json"),
+                "PATH_MISSING",
+            ),
+        ):
+            with pytest.raises(hr.HeadraceError) as refused:
+                hr.job("sums", sink, other).deploy(checkpoint=state)
+            assert refused.value.code == code
+        with candidate.claim(state):
+            check_error(
+                """
+                CHECKPOINT_IN_USE: another process is deploying to the checkpoint <state>
+                  hint: wait until it has ended, or cancel it with Ctrl-C, and deploy again
+                  more: headrace error CHECKPOINT_IN_USE
+                """,
+                lambda: job(tmp_path, 40).deploy(checkpoint=state),
+                hide={str(state): "<state>"},
+            )
         put(tmp_path, 1)
         until(lambda: run.progress.rows == 100)
-        assert held(tmp_path / "out") == sums(tmp_path, 10)
+        assert held(tmp_path / "out") == sums_of(tmp_path, 10)
         assert not (state / "candidate").exists() and not (state / "next").exists()
     assert run.error is None
+
+
+def test_another_process_works_on_the_checkpoint(tmp_path: Path) -> None:
+    """One that does not run the job does not answer."""
+    put(tmp_path, 0)
+    job(tmp_path, 10, follow=False).run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    with closing(Checkpoint(tmp_path / "state")), pytest.raises(hr.CheckpointError, match="CHECKPOINT_IN_USE"):
+        job(tmp_path, 40).deploy(checkpoint=tmp_path / "state")
+
+
+def test_a_job_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was prepared for another purpose is prepared again, and after some attempts the deploy gives up."""
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    purposes = iter(range(100))
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 50)
+        with monkeypatch.context() as changes:
+            changes.setattr(Replacement, "purpose", property(lambda self: f"{next(purposes)}"))
+            check_error(
+                """
+                DEPLOY_OVERTAKEN: the job sums has changed 3 times while the deploy was prepared
+                  hint: nothing was changed: deploy again; or stop the job, deploy, and start it
+                  more: headrace error DEPLOY_OVERTAKEN
+                """,
+                lambda: job(tmp_path, 40).deploy(checkpoint=state),
+            )
+        assert held(tmp_path / "out") == sums_of(tmp_path, 10)
+        job(tmp_path, 40).deploy(checkpoint=state)
+        until(lambda: held(tmp_path / "out") == sums_of(tmp_path, 40))
+    assert run.error is None
+
+
+def test_a_start_that_fails_after_the_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run ends with the error, the deploy reports it, and the next start continues as the new version."""
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+
+    def fails(*arguments: object, **options: object) -> None:
+        raise hr.HeadraceError("DISK_FULL", "the disk is full")
+
+    run = job(tmp_path, 10).start(checkpoint=state, progress=False, partitions=2)
+    until(lambda: run.progress.rows == 50)
+    with monkeypatch.context() as changes:
+        changes.setattr(receiver, "begin_on", fails)
+        with pytest.raises(hr.HeadraceError, match="DISK_FULL"):
+            job(tmp_path, 40).deploy(checkpoint=state)
+        with pytest.raises(hr.HeadraceError, match="DISK_FULL"):
+            run.wait(60)
+    assert run.status == "failed"
+    job(tmp_path, 40, follow=False).run(checkpoint=state, progress=False)
+    assert held(tmp_path / "out") == sums_of(tmp_path, 40)
+
+
+def test_a_stop_during_the_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    begins = receiver.begin_on
+
+    def stopped(*arguments: Any, **options: Any) -> Any:
+        run._request(now=False)
+        return begins(*arguments, **options)
+
+    run = job(tmp_path, 10).start(checkpoint=state, progress=False, partitions=2)
+    until(lambda: run.progress.rows == 50)
+    with monkeypatch.context() as changes:
+        changes.setattr(receiver, "begin_on", stopped)
+        job(tmp_path, 40).deploy(checkpoint=state)
+        assert run.wait(60) is not None and run.status == "stopped"
+    job(tmp_path, 40, follow=False).run(checkpoint=state, progress=False)
+    assert held(tmp_path / "out") == sums_of(tmp_path, 40)

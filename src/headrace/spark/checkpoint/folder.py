@@ -132,11 +132,20 @@ def query_folder(folder: Path, name: str) -> Path:
 class Checkpoint:
     """An open checkpoint folder, locked by this process until `close`. Opening changes only the lock.
 
-    `fresh`: ignore what is stored. `waits` is called with the holder that a standby waits for; `silence` is its patience (`Lease`).
+    `fresh`: ignore what is stored. `waits` is called with the holder that a standby waits for; `silence` is its patience; `answers`: this
+    process runs the job (`Lease`).
     `clearing`: a clearing has begun, now or before a crash, and must be finished.
     """
 
-    def __init__(self, folder: Path, *, fresh: bool = False, waits: Callable[[str], None] | None = None, silence: float = SILENCE) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        fresh: bool = False,
+        waits: Callable[[str], None] | None = None,
+        silence: float = SILENCE,
+        answers: bool = False,
+    ) -> None:
         self.folder = folder.absolute()
         try:
             self._created = not self.folder.exists()
@@ -144,7 +153,7 @@ class Checkpoint:
             _must_be_ours(self.folder)
             # all that Python and Spark write below contains rows: only this user may enter
             private.folder(self.folder)
-            self.lease = Lease(self.folder, waits, silence)
+            self.lease = Lease(self.folder, waits, silence, answers=answers)
         except OSError as problem:
             raise unusable(self.folder, str(problem.strerror)) from None
         try:

@@ -36,13 +36,17 @@ class Holder:
     host: str
     pid: int
     silence: float = SILENCE
+    answers: bool = True
+    """Whether it runs the job, and carries out commands."""
 
     @classmethod
     def of(cls, file: Path) -> Holder | None:
         """Read a lock file; None if the lease was released, or if a crash of the machine cut the text."""
         try:
             stored = json.loads(file.read_bytes() or b"null")
-            return None if stored is None else cls(str(stored["host"]), int(stored["pid"]), float(stored.get("silence", SILENCE)))
+            if stored is None:
+                return None
+            return cls(str(stored["host"]), int(stored["pid"]), float(stored.get("silence", SILENCE)), bool(stored.get("answers", True)))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
@@ -60,7 +64,7 @@ class Lease:
 
     `waits` is called repeatedly with the reason to wait, and ends the wait by raising. Without it a checkpoint in use is refused
     (CHECKPOINT_IN_USE). `silence`: the seconds without a sign of life after which another process may take over. Terms continue after
-    `after`, that of the checkpoint from which this one was made.
+    `after`, that of the checkpoint from which this one was made. `answers`: the holder runs the job, and carries out commands.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -70,9 +74,12 @@ class Lease:
     (1, 2, ['lock.2'])
     """
 
-    def __init__(self, folder: Path, waits: Callable[[str], None] | None = None, silence: float = SILENCE, after: int = 0) -> None:
+    def __init__(
+        self, folder: Path, waits: Callable[[str], None] | None = None, silence: float = SILENCE, after: int = 0, *, answers: bool = False
+    ) -> None:
         self.folder = folder
         self._silence = silence
+        self._answers = answers
         self.term = self._take(waits, after)
         self._before = self.term - 1
         self._path = _file(folder, self.term)
@@ -88,8 +95,13 @@ class Lease:
 
     def skip(self, terms: int) -> None:
         """Continue with a later term. A checkpoint restored from a backup repeats terms, and sinks know those of the copy that went on."""
-        self.term += terms
-        self._path = self._path.rename(_file(self.folder, self.term))
+        later = _file(self.folder, self.term + terms)
+        try:
+            os.link(self._path, later)
+        except FileExistsError:
+            raise self._lost(Holder.of(later)) from None
+        self._path.unlink()
+        self.term, self._path = self.term + terms, later
 
     def decline(self) -> None:
         """Give the term back if a start was refused before it wrote anything: the next start takes the same one."""
@@ -125,7 +137,8 @@ class Lease:
         self._file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX)
-            os.write(self._file, json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "silence": self._silence}).encode())
+            about = {"host": socket.gethostname(), "pid": os.getpid(), "silence": self._silence, "answers": self._answers}
+            os.write(self._file, json.dumps(about).encode())
             os.fsync(self._file)
             os.link(fresh, _file(self.folder, term))
             if _newest(self.folder)[0] > term:
@@ -216,8 +229,7 @@ def heartbeat(folder: Path) -> Callable[[], Holder | None]:
     watch = _Watch()
 
     def look() -> Holder | None:
-        _, file = _newest(folder)
-        holder = None if file is None else _living(file)
+        holder, file = _now(folder)
         return None if holder is None or file is None or watch.silent(file, holder.silence) else holder
 
     return look
@@ -225,8 +237,16 @@ def heartbeat(folder: Path) -> Callable[[], Holder | None]:
 
 def held_by(folder: Path) -> Holder | None:
     """Return the process that works on a checkpoint now, as far as this machine can see."""
-    _, file = _newest(folder)
-    return None if file is None else _living(file)
+    return _now(folder)[0]
+
+
+def _now(folder: Path) -> tuple[Holder | None, Path | None]:
+    """Return the process that works on a checkpoint, and its lock file, which may get another term while one looks."""
+    while True:
+        _, file = _newest(folder)
+        holder = None if file is None else _living(file)
+        if holder is not None or _newest(folder)[1] == file:
+            return holder, file
 
 
 def _in_use(folder: Path, file: Path, holder: Holder) -> HeadraceError:

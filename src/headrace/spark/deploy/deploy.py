@@ -38,7 +38,8 @@ def deploy(
         raise nothing(f"{folder} is not a folder", "set checkpoint= to the checkpoint of an earlier version of the job")
     request = Request(job, partitions, on_change or {}, savepoint)
     works = heartbeat(folder.absolute())
-    if works() is not None:
+    holder = works()
+    if holder is not None and holder.answers:
         deployment = Sender(request, folder.absolute(), works, look).deploy(dry_run=dry_run)
         if deployment is not None:
             return deployment

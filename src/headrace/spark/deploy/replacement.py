@@ -46,9 +46,11 @@ from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.failures import full
 from headrace.spark.run.holders import held
-from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
-from headrace.spark.run.ready import refuse_endless, sealed
+from headrace.spark.run.outlets import Outlet, at, each, outlets_of
+from headrace.spark.run.ready import refuse_endless, sealed, suit
+from headrace.spark.run.start import check_inputs
 from headrace.spark.run.summary import many
+from headrace.spark.run.trial import try_source
 
 _OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS", "SINK_ONLY_ADDS", "CANNOT_REBUILD")
 """The errors that say how two versions differ."""
@@ -132,7 +134,8 @@ class Replacement:
         """Raise what keeps this version from continuing. Returns the notices of a start. `cut`: the checkpoint is a copy, with which its
         sinks are not of one history, because the job has gone on.
         """
-        provide(self.job)
+        check_inputs(self.job)
+        suit(self.job, starting=True)
         self._refuse_sealed()
         names, identity = self.relocation.names, self.relocation.identity
         outlets = {
@@ -140,6 +143,7 @@ class Replacement:
             for query, name in each(self.job, names)
         }
         self._refuse_placed(outlets)
+        self._refuse_start(outlets)
         marks = {
             one.name: (place_of(one.sink), self._mark(one, name))
             for name, sinks in outlets.items()
@@ -155,6 +159,18 @@ class Replacement:
                 if one.name in self.comparison.rebuild.unasked:
                     self._refuse_shared(one, name)
         return notices
+
+    def _refuse_start(self, outlets: Mapping[str, list[Outlet]]) -> None:
+        """Raise why sources that are new, or sinks, would keep the version from starting."""
+        known = {source for query in self.stored.identity.queries for source in query.sources}
+        for source in self.job.sources:
+            if str(source.name) not in known:
+                try_source(self.job, source)
+        for query, sinks in outlets.items():
+            for one in sinks:
+                if one.name != DEAD_LETTERS:
+                    with at(one.node):
+                        one.sink.may_open(one.context(self.job, self.checkpoint, query))
 
     def _refuse_shared(self, one: Outlet, query: str) -> None:
         """Refuse the correction of a sink whose place may have rows of others: a correction would remove them."""

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from headrace import ports
-from headrace.jvm.session import session
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.outlets import Outlet, at, each
-from headrace.spark.run.trial import try_lookup, try_reader
+from headrace.spark.run.trial import try_lookup, try_source
 
 
 def refuse_clearing(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, str], outlets: Mapping[str, list[Outlet]]) -> None:
@@ -27,11 +23,8 @@ def refuse_clearing(job: SparkJob, checkpoint: Checkpoint, names: Mapping[str, s
 
 
 def _refuse_inputs(job: SparkJob, query: Query) -> None:
-    with TemporaryDirectory() as nothing:  # the sources start over, and nobody needs what they record here
-        for source in query.sources:
-            with at(source):
-                _, reader = source.connect().scan(session(), ports.SourceContext(str(source.name), Path(nothing), job.time_zone))
-                try_reader(job, source, reader)
+    for source in query.sources:
+        try_source(job, source)
     # A table that is loaded whole may be large, so lookups come last.
     for lookup in query.looked_up:
         with at(lookup):

@@ -178,7 +178,8 @@ def ask(folder: Path, command: Command, offline: Callable[[Checkpoint], Mapping[
     if not is_checkpoint(folder):
         raise HeadraceError("NOT_A_CHECKPOINT", f"{folder} has no checkpoint", hint="name the checkpoint of a job that was started")
     works = heartbeat(folder)
-    if works() is not None:
+    holder = works()
+    if holder is not None and holder.answers:
         result = give(folder, command, works)
         if result is not None:
             return result

@@ -386,7 +386,10 @@ class Run:
         self._tally.switch(started.queries)
         self._queries[:] = started.queries
         self._version = started
-        self._seals = self._ends_time()
+        self._seals = self._ends_time() or self._checkpoint.sealing
+        if self._ask.is_set():
+            # the request may have reached the old queries only
+            self._request(now=self._now.is_set())
         return {**result, "pause_seconds": round(time.monotonic() - began, 3)}
 
     def _ends_time(self) -> bool:

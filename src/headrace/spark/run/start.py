@@ -54,7 +54,9 @@ def start(
     """
     reserve = None if monitor is None else monitor.open
     try:
-        begun = begin(job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence, reserve=reserve)
+        begun = begin(
+            job, folder, every=every, partitions=partitions, fresh=fresh, waits=waits, silence=silence, answers=True, reserve=reserve
+        )
     except BaseException:
         if monitor is not None:
             monitor.close()
@@ -75,14 +77,15 @@ def begin(
     waits: Callable[[str], None] | None = None,
     silence: float = SILENCE,
     held: bool = False,
+    answers: bool = False,
     reserve: Callable[[], None] | None = None,
 ) -> Started:
     """Open a checkpoint and start the queries of a job. `waits` is called with the holder that a standby waits for. After `silence` seconds
-    without a sign of life another process may take over. `clock`, `held`: as for `begin_on`. `reserve` is called once the checkpoint is
-    this process's own, before it is changed; what it raises refuses the start.
+    without a sign of life another process may take over. `clock`, `held`: as for `begin_on`. `answers`: this process carries out commands.
+    `reserve` is called once the checkpoint is this process's own, before it is changed; what it raises refuses the start.
     """
-    _provide(job)
-    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence)
+    check_inputs(job)
+    checkpoint = Checkpoint(folder, fresh=fresh, waits=waits, silence=silence, answers=answers)
     try:
         if reserve is not None:
             try:
@@ -175,7 +178,7 @@ def looked_at(job: SparkJob, folder: Path) -> tuple[HeadraceError | None, tuple[
     """Return the error with which a start on a checkpoint would be refused, or None and what its sinks have lost. Changes nothing."""
     checkpoint: Checkpoint | None = None
     try:
-        _provide(job)
+        check_inputs(job)
         checkpoint = Checkpoint(folder)
         return None, tuple(_losses(job, checkpoint, ready(job, checkpoint, None)))
     except HeadraceError as problem:
@@ -200,7 +203,7 @@ def _losses(job: SparkJob, checkpoint: Checkpoint, state: Ready) -> Iterator[Hea
                 yield problem
 
 
-def _provide(job: SparkJob) -> None:
+def check_inputs(job: SparkJob) -> None:
     """Raise what the packages, sources and lookups of a job refuse."""
     provide(job)
     for source in job.sources:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from headrace import ports
 from headrace.errors import ConnectorError, HeadraceError
 from headrace.jvm.frames import java_map
 from headrace.jvm.messages import first_lines
@@ -15,6 +18,7 @@ from headrace.schema import Struct
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.run.failures import of_java
 from headrace.spark.run.loader import context_of
+from headrace.spark.run.outlets import at
 from headrace.syntax import quote
 
 _TEXTS = ("json", "csv")
@@ -32,6 +36,13 @@ def try_reader(job: SparkJob, source: Source, reader: Mapping[str, Any]) -> None
         raise ConnectorError(
             "BAD_OPTION", f"{name} cannot be read with its options: {first_lines(str(why))}", hint="correct the option, or leave it out"
         )
+
+
+def try_source(job: SparkJob, source: Source) -> None:
+    """Raise why a source cannot be read from its beginning."""
+    with TemporaryDirectory() as nothing, at(source):  # nobody needs what it records here
+        _, reader = source.connect().scan(session(), ports.SourceContext(str(source.name), Path(nothing), job.time_zone))
+        try_reader(job, source, reader)
 
 
 def try_lookup(job: SparkJob, lookup: Lookup) -> None:
