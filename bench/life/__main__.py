@@ -1,4 +1,4 @@
-"""`make bench-life`: savepoints, another number of partitions and restarts of a job with large state, and views added to a job.
+"""`make bench-life`: savepoints, another number of partitions and restarts of a job with large state, and views added to jobs.
 
 python -m bench.life [--keys N] [--scale F] [--json FILE]
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import headrace as hr
+from bench.life.added import added
 from bench.life.backfill import backfill
 from bench.queries.unkept import write_unkept
 from bench.state.measure import Goal, Result, machine, progress
@@ -46,6 +47,7 @@ def main() -> int:
             results.append(measure(spark, folder, options.keys))
         if options.scale:
             results.append(backfill(spark, folder / "backfill", options.scale))
+            results.append(added(folder / "added", options.scale / 5))
     finally:
         show(on, results)
         keep(options.json, on, results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,8 +50,11 @@ def backfill(spark: SparkSession, folder: Path, scale: float) -> Result:
     return Result(title, "s", seconds, [Goal("of Spark batch", ratio, LIMIT)], ["each step once; Spark batch the second time"])
 
 
-def job(folder: Path, *, views: bool) -> hr.Job:
-    read = {name: hr.read.files(folder / "tables" / name, format="parquet", schema=schema, name=name) for name, schema in SCHEMAS.items()}
+def job(folder: Path, *, views: bool, follow: bool = False, also: Sequence[hr.Sink] = ()) -> hr.Job:
+    read = {
+        name: hr.read.files(folder / "tables" / name, format="parquet", schema=schema, name=name, follow=follow)
+        for name, schema in SCHEMAS.items()
+    }
 
     def written(stream: hr.Stream, name: str) -> hr.Sink:
         return stream.write.files(folder / "views" / name, format="parquet", mode="changes", name=f"{name}_out")
@@ -63,4 +67,4 @@ def job(folder: Path, *, views: bool) -> hr.Job:
         warnings.simplefilter("ignore", UserWarning)
         for query in QUERIES if views else ():
             sinks.append(written(hr.sql(query.text, **{name: read[name] for name in query.tables}).named(query.name), query.name))
-    return hr.job("tpch", *sinks)
+    return hr.job("tpch", *sinks, *also)
