@@ -60,15 +60,6 @@ class Verdict:
         """Returns the verdict as data that `json.dumps` takes."""
         return {**vars(self), "reasons": list(self.reasons)}
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Verdict:
-        """Returns the verdict of `to_json`.
-
-        Args:
-            data: What `to_json` has returned.
-        """
-        return cls(**{**data, "reasons": tuple(data["reasons"])})
-
     def __str__(self) -> str:
         read = {"row read again": self.read, "row inserted": self.inserted, "row retracted": self.retracted}
         counted = {"key": self.keys, "entry": self.entries, "held row": self.held, **read}
@@ -121,16 +112,6 @@ class Diff:
             "refusals": list(self.refusals),
             "notices": list(self.notices),
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Diff:
-        """Returns the difference of `to_json`.
-
-        Args:
-            data: What `to_json` has returned.
-        """
-        verdicts = tuple(map(Verdict.from_json, data["verdicts"]))
-        return cls(data["old"], data["new"], verdicts, tuple(data["refusals"]), tuple(data["notices"]))
 
     def __str__(self) -> str:
         parts = (f"  {line}" for line in (*self.verdicts, *self.notices))
@@ -195,15 +176,6 @@ class Deployment:
             "diff": self.diff.to_json(),
         }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Deployment:
-        """Returns the report of `to_json`.
-
-        Args:
-            data: What `to_json` has returned.
-        """
-        return cls(**{**data, "checkpoint": Path(data["checkpoint"]), "diff": Diff.from_json(data["diff"])})
-
     def __str__(self) -> str:
         if self.unchanged:
             return f"{self.job}: {self.checkpoint} can continue with this version as it is"
@@ -217,3 +189,11 @@ def _amount(n: int, one: str) -> str:
     first, _, rest = one.partition(" ") if not one.startswith("held") else (one, "", "")
     many = "entries" if first == "entry" else f"{first}s"
     return f"{n:,} {one if n == 1 else f'{many} {rest}'.rstrip()}"
+
+
+def restored(data: Mapping[str, Any]) -> Deployment:
+    """Return the report of `Deployment.to_json`."""
+    diff = data["diff"]
+    verdicts = tuple(Verdict(**{**one, "reasons": tuple(one["reasons"])}) for one in diff["verdicts"])
+    difference = Diff(diff["old"], diff["new"], verdicts, tuple(diff["refusals"]), tuple(diff["notices"]))
+    return Deployment(**{**data, "checkpoint": Path(data["checkpoint"]), "diff": difference})

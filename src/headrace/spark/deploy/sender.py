@@ -17,7 +17,7 @@ from headrace.points import point
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.lease import Holder
-from headrace.spark.deploy.deployment import Deployment
+from headrace.spark.deploy.deployment import Deployment, restored
 from headrace.spark.deploy.request import Request
 from headrace.spark.run.commands import CUT, DEPLOY, give
 
@@ -53,7 +53,7 @@ class Sender:
                     return None
                 if "report" in result:
                     report = {**result["report"], "seconds": time.monotonic() - began, "pause_seconds": result.get("pause_seconds")}
-                    return Deployment.from_json(report)
+                    return restored(report)
                 self._look("the job has changed meanwhile: preparing again")
             raise HeadraceError(
                 "DEPLOY_OVERTAKEN",
