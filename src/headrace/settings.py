@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from numbers import Integral
 from pathlib import Path
@@ -20,6 +20,7 @@ from headrace.spelling import suggestion
 
 FILE = "headrace.toml"
 _NUMBER = re.compile(r"\s*[+-]?\d+(\.\d+)?\s*", re.ASCII)
+_HOST = re.compile(r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*|[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 ARGUMENT = "an argument"
 """The place, in errors, of a setting given as an argument."""
 ENVIRONMENT = "the environment"
@@ -29,7 +30,7 @@ JOBS = Path(".headrace")
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a run; `every` and `lease` are in milliseconds. `partitions` is None if it is not set.
+    """The settings of a run; `every` and `lease` are in milliseconds. `partitions` and `metrics_port` are None if they are not set.
 
     >>> settings("fraud", checkpoint="/tmp/fraud", every="2 seconds").every
     2000
@@ -40,6 +41,14 @@ class Settings:
     partitions: int | None
     progress: bool | None
     lease: int
+    metrics_port: int | None
+    metrics_host: str
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where each setting comes from, unless it is the default."""
+
+    def unusable(self, name: str, why: str) -> HeadraceError:
+        """Return the error for a valid value that cannot be used on this machine."""
+        return _bad(name, self.places.get(name, ARGUMENT), f"cannot be {getattr(self, name)!r}: {why}")
 
 
 _LONGEST = 365 * 86_400_000
@@ -52,6 +61,8 @@ _CURES = {
     "every": 'write "10 seconds", or a number of seconds, at most 365 days; 0 starts an epoch as soon as the last one ends',
     "partitions": f"write a whole number from 1 to {_MOST:,}",
     "progress": "write true or false",
+    "metrics_port": 'write a free port from 1 to 65535, 0 for any free port, or "off"',
+    "metrics_host": "write an address or a host name of this machine: 127.0.0.1 (the default), or 0.0.0.0 for all addresses",
     "lease": 'write a duration from 1 second to 365 days, such as "20 seconds"',
 }
 
@@ -95,6 +106,22 @@ def _count(value: Any) -> int:
     return int(number)
 
 
+def _port(value: Any) -> int | None:
+    if value == "off":
+        return None
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    number = value if whole else int(value) if isinstance(value, str) and value.isascii() and value.strip().isdigit() else -1
+    if not 0 <= number <= 65535:
+        raise ValueError("expected a whole number from 0 to 65535")
+    return int(number)
+
+
+def _host(value: Any) -> str:
+    if not isinstance(value, str) or not _HOST.fullmatch(value.strip()):
+        raise ValueError("it is not an address or a host name")
+    return value.strip()
+
+
 def _flag(value: Any) -> bool:
     known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     try:
@@ -109,12 +136,16 @@ READ: Mapping[str, Callable[[Any], Any]] = {
     "partitions": _count,
     "progress": _flag,
     "lease": _lease,
+    "metrics_port": _port,
+    "metrics_host": _host,
 }
 
 
 def settings(job: str, script_settings: Mapping[str, Any] | None = None, **arguments: Any) -> Settings:
     """Return the settings of a run of `job`. `script` has those of its script; arguments that are None count as not given."""
     chosen: dict[str, Any] = {"checkpoint": JOBS / job, "every": 0, "partitions": None, "progress": None, "lease": 20_000}
+    chosen |= {"metrics_port": None, "metrics_host": "127.0.0.1"}
+    places: dict[str, str] = {}
     for place, values in (("the script", script_settings or {}), *_lasting(job), (ARGUMENT, arguments)):
         for name, value in values.items():
             if value is None:
@@ -123,7 +154,8 @@ def settings(job: str, script_settings: Mapping[str, Any] | None = None, **argum
                 hint = suggestion(name, READ, f"settings: {', '.join(sorted(READ))}")
                 raise HeadraceError("BAD_SETTING", f"{place} has an unknown setting {name}", hint=hint)
             chosen[name] = _read(name, value, place)
-    return Settings(**chosen)
+            places[name] = place
+    return Settings(**chosen, places=places)
 
 
 def checkpoint_of(job: str) -> Path:

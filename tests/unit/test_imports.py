@@ -40,6 +40,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("spark",),
     ("connectors",),
     ("settings",),
+    ("monitor",),
     ("engine",),
     ("load",),
     ("client",),
@@ -77,7 +78,7 @@ INSIDE = {f"headrace.{package}" for package in INNER}
 GROUP = "headrace.connectors"
 
 # Who may import what from outside.
-DOORS = {"sqlglot": {"syntax"}, "py4j": {"jvm"}, "yaml": {"spec"}}
+DOORS = {"sqlglot": {"syntax"}, "py4j": {"jvm"}, "yaml": {"spec"}, "prometheus_client": {"monitor"}}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ STAY = {
     ("spark/compile/lower/lookup.py", "given"),
     ("ports/ownership.py", "made"),  # a field that connectors of others set
     ("spark/run/summary.py", "asked"),  # a metric
+    ("monitor/page.py", "asked"),
     ("engine/job.py", "said"),  # parameters of the public API, which keep their names
     ("certify/certifying.py", "told"),
     ("cli/certify.py", "told"),

@@ -25,7 +25,7 @@ def short_lived(left: str) -> None:
 def main(plan: str, checkpoint: str, left: str, partitions: str) -> None:
     short_lived(left)
     job = Job(Plan.from_json(json.loads(Path(plan).read_text(encoding="utf-8"))))
-    print(job.run(checkpoint=checkpoint, partitions=int(partitions), flush=True, progress=False))
+    print(job.run(checkpoint=checkpoint, partitions=int(partitions), flush=True, progress=False, metrics_port="off"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ _OPTIONS = {
     r"\b(checkpoint|every|partitions)=(?=[\w/<~]|\.+/)": r"--\1 ",
     r"\b(checkpoint|every|partitions)=": r"--\1",
     r"`(checkpoint|every|partitions)`(?= cannot be)": r"--\1",
+    r"`metrics_port`(?= cannot be)": "--metrics-port",
 }
 
 

@@ -97,5 +97,5 @@ def rehearse(folder: Path) -> None:
     counted = charges.watermark("ts", "5 minutes").filter("amount > 0").key_by("card").process(Rehearsed).named("rehearsed")
     job = hr.job("rehearsal", *(counted.write.files(folder / format, format=format, name=format) for format in ("json", "csv", "parquet")))
     for _ in range(2):
-        job.run(checkpoint=folder / "checkpoint", progress=False, flush=False)
+        job.run(checkpoint=folder / "checkpoint", progress=False, flush=False, metrics_port="off")
     hr.collect(hr.read.files(folder / "parquet", format="parquet").select("card", more="n + 1")).rows()

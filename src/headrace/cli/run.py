@@ -31,6 +31,11 @@ def add(commands: Any) -> None:
         help="at the end of bounded input, handle held rows, close windows, fire timers and seal the job (default), or keep them",
     )
     parser.add_argument("--standby", action="store_true", help="while another process works on the checkpoint, wait; then take over")
+    parser.add_argument(
+        "--metrics-port",
+        metavar="PORT",
+        help="serve metrics for Prometheus and a status page on this port while the job runs (0: a free one)",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress while the job runs")
     parser.set_defaults(run=run)
 
@@ -43,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
         fresh=options.fresh,
         flush=options.flush,
         standby=options.standby,
+        metrics_port=options.metrics_port,
         progress=False if options.quiet else None,
     )
     print(summary)

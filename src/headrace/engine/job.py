@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from headrace.analysis.guarantee import EXACTLY
+from headrace.engine.flags import refuse_others
 from headrace.engine.loading import refuse_while_loading
+from headrace.engine.paths import with_paths
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError, here
 from headrace.interrupts import interruptible, interruption
 from headrace.jvm.session import session
-from headrace.plan import DisplayNames, Explanation, Plan, displayed, explain, facts
+from headrace.monitor import monitor_of
+from headrace.plan import DisplayNames, Explanation, Plan, displayed, facts
 from headrace.settings import Settings, settings
 from headrace.spark.checkpoint.savepoints import Savepoint, savepoints
+from headrace.spark.compile.explained import explained
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.deploy.deploy import deploy
 from headrace.spark.deploy.deployment import Deployment
@@ -29,7 +32,6 @@ from headrace.spark.run.run import Run
 from headrace.spark.run.signals import Signals
 from headrace.spark.run.start import start
 from headrace.spark.run.summary import Summary
-from headrace.spelling import suggestion
 
 Show = bool | Callable[[Progress], object] | None
 
@@ -88,11 +90,7 @@ class Job:
         Args:
             verbose: Shows every operator with its columns, the rows that it emits and the state that it keeps, instead of a summary.
         """
-        from headrace.spark.compile.placement import placement
-
-        compiled = self._compiled()
-        notes = [f"rewritten by the rules: {', '.join(compiled.rewritten)}"] if compiled.rewritten else []
-        return explain(compiled.plan, more={"placement": placement(compiled)}, notes=notes, original=self.plan, verbose=verbose)
+        return explained(self._compiled(), verbose=verbose)
 
     def require(self, guarantee: str) -> Job:
         """Checks the guarantee of every sink and returns the job.
@@ -125,6 +123,7 @@ class Job:
         progress: Show = None,
         partitions: int | None = None,
         standby: bool = False,
+        metrics_port: int | str | None = None,
     ) -> Summary:
         """Runs the job to the end of bounded input. With an unbounded source it runs until Ctrl-C, SIGTERM or an error.
 
@@ -147,20 +146,24 @@ class Job:
                 checkpoint until `headrace rescale`. Default: the setting `partitions`, else the number of cores.
             standby: Waits while another process works on the checkpoint, and takes over when that process ends, or sends no heartbeat for
                 the time of the setting [`lease`](../settings.md#settings-of-a-run), 20 seconds by default.
+            metrics_port: The port of [metrics and a status page](../../guides/monitoring.md), which this machine alone can read unless the
+                setting `metrics_host` says otherwise: 1 to 65535, 0 for any free port, `"off"` for none. Default: the setting
+                `metrics_port`, else none.
 
         Returns:
             What the run did.
 
         Raises:
-            ConfigError: `BAD_SETTING` for an invalid argument or setting; `RUN_WHILE_LOADING` while `hr.load` loads the job's file.
+            ConfigError: `BAD_SETTING` for an invalid argument or setting, or a port that is in use; `RUN_WHILE_LOADING` while `hr.load`
+                loads the job's file; `PACKAGE_MISSING` for `metrics_port` without the extra `metrics`.
             CheckpointError: `CHECKPOINT_IN_USE`, `CHECKPOINT_SEALED`, `STATE_CHANGED`, `SETTINGS_CHANGED`, `PARTITIONS_CHANGED`,
                 `CHECKPOINT_BEHIND`, `FOLDER_OWNED` and others if the job cannot continue from the checkpoint.
             ConnectorError: The code of a source, sink or lookup that cannot be used.
             RunError: `RUN_FAILED`, `SINK_FAILED`, `DISK_FULL` and others if the run fails.
             ProgramError: `TIMER_LOOP` if handlers of timers keep setting timers that are already due.
         """
-        _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
-        chosen, display = self._start_settings(checkpoint, every, partitions, progress)
+        refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
+        chosen, display = self._start_settings(checkpoint, every, partitions, progress, metrics_port)
         with interruptible():
             # Before Spark has started and the job is compiled there is nothing to finish: a signal ends it at once.
             session()
@@ -183,6 +186,7 @@ class Job:
         progress: Show = None,
         partitions: int | None = None,
         standby: bool = False,
+        metrics_port: int | str | None = None,
     ) -> Run:
         """Starts the job in the background and returns; with `standby=True` it first waits until the job may start.
 
@@ -194,23 +198,30 @@ class Job:
             progress: As for `run`; shown during `Run.wait`.
             partitions: As for `run`.
             standby: As for `run`.
+            metrics_port: As for `run`; `Run.metrics_url` is the address.
 
         Raises:
             HeadraceError: As for `run`, if the job cannot start; `Run.wait` raises the errors of the run.
         """
-        _refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
-        chosen, display = self._start_settings(checkpoint, every, partitions, progress)
+        refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
+        chosen, display = self._start_settings(checkpoint, every, partitions, progress, metrics_port)
         run = self._start(self._compiled(), chosen, fresh, flush, self._waits(lambda: False) if standby else None)
         run.display = display
         return run
 
     def _start_settings(
-        self, checkpoint: str | os.PathLike[str] | None, every: str | timedelta | None, partitions: int | None, progress: Show
+        self,
+        checkpoint: str | os.PathLike[str] | None,
+        every: str | timedelta | None,
+        partitions: int | None,
+        progress: Show,
+        metrics_port: int | str | None,
     ) -> tuple[Settings, Display]:
         refuse_while_loading(f"the job {self.name}")
-        _refuse_others(progress=progress is None or callable(progress) or progress)
+        refuse_others(progress=progress is None or callable(progress) or progress)
         shown = progress if isinstance(progress, bool) else None
-        chosen = settings(self.name, self._settings, checkpoint=checkpoint, every=every, partitions=partitions, progress=shown)
+        arguments = {"checkpoint": checkpoint, "every": every, "partitions": partitions, "progress": shown, "metrics_port": metrics_port}
+        chosen = settings(self.name, self._settings, **arguments)
         return chosen, Display(self.name, progress if callable(progress) else chosen.progress)
 
     def _compiled(self) -> SparkJob:
@@ -230,8 +241,10 @@ class Job:
             waits=waits,
             silence=chosen.lease / 1000,
             deploys=Receiver,
+            monitor=monitor_of(chosen),
         )
-        for line in (*run.notices, *([_SEALS] if flush is None and run.first_end else [])):
+        address = [] if run.metrics_url is None else [f"status and metrics at {run.metrics_url}"]
+        for line in (*run.notices, *([_SEALS] if flush is None and run.first_end else []), *address):
             print(f"{self.name}: {line}", file=sys.stderr, flush=True)
         return run
 
@@ -282,7 +295,7 @@ class Job:
             >>> deployment = job.deploy(partitions=3)  # doctest: +SKIP
         """
         refuse_while_loading(f"the job {self.name}")
-        _refuse_others(dry_run=dry_run)
+        refuse_others(dry_run=dry_run)
         look = (lambda line: None) if progress is None else progress
         chosen = settings(self.name, self._settings, checkpoint=checkpoint, partitions=partitions)
         with displayed(self.plan):
@@ -312,7 +325,7 @@ class Job:
             True
         """
         refuse_while_loading(f"the job {self.name}")
-        _refuse_others(pinned=pinned)
+        refuse_others(pinned=pinned)
         folder = self.checkpoint(checkpoint)
         stored_job(folder)
         return take_savepoint(folder, name, pinned=pinned)
@@ -372,36 +385,10 @@ class Job:
         Raises:
             ConfigError: `UNKNOWN_PATH` for a name that is not a source or sink with a path.
         """
-        shown = DisplayNames.of(self.plan)
-        paths = {shown.stored(name): path for name, path in paths.items()}
-        data = self.plan.to_json()
-        known = {item["name"]: item for item in data["nodes"] if "path" in item.get("options", {})}
-        for name, path in paths.items():
-            if name not in known:
-                has = ", ".join(map(shown, known)) or "none"
-                hint = suggestion(name, known, f"sources and sinks with a path: {has}")
-                raise HeadraceError("UNKNOWN_PATH", f"the job {self.name} has no source or sink `{name}` with a path", hint=hint)
-            known[name]["options"] = {**known[name]["options"], "path": path}
-        moved = Plan.from_json(data)
-        # Objects of this process (rows of memory sources, functions) are not in the JSON, and are kept.
-        return Job(_alive(moved, self.plan, set(paths)), self._settings)
-
-
-def _refuse_others(**flags: object) -> None:
-    """Refuse values other than True and False: the text "false" would count as True, and fresh=True removes results."""
-    for name, value in flags.items():
-        if not isinstance(value, bool):
-            raise HeadraceError("BAD_SETTING", f"{name} cannot be {value!r}", hint=f"write {name}=True or {name}=False", site=here())
+        return Job(with_paths(self.plan, paths), self._settings)
 
 
 def _is_script() -> bool:
     """Return whether `run` was called by the script that Python was started with, not by a notebook, a test or a command."""
     caller = sys._getframe(2).f_globals
     return caller.get("__name__") == "__main__" and "__file__" in caller
-
-
-def _alive(new: Plan, old: Plan, moved: set[str]) -> Plan:
-    """Return the plan with the connectors' own objects from the plan it was made from, where no path was changed."""
-    objects = {node: getattr(old.nodes[str(node.name)], "live", None) for node in new.nodes.values() if node.name not in moved}
-    kept = {node: live for node, live in objects.items() if live is not None}
-    return new.changed({node: replace(node, live=live) for node, live in kept.items()})  # type: ignore[call-arg]  # these have the field

@@ -34,7 +34,7 @@ from headrace.syntax.statements import (
     Statement,
 )
 
-SETTINGS = ("job", "checkpoint", "every", "partitions")
+SETTINGS = ("job", "checkpoint", "every", "partitions", "metrics_port")
 """The settings of the job and its runs that SET takes, beside Spark's settings that change what texts mean."""
 
 EXPIRES = "state.expires"

@@ -192,7 +192,7 @@ def test_unknown_setting_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     check_error(
         """
         BAD_SETTING: [job.fraud] of headrace.toml has an unknown setting checkpont
-          hint: did you mean `checkpoint`? Settings: checkpoint, every, lease, partitions, progress
+          hint: did you mean `checkpoint`? Settings: checkpoint, every, lease, metrics_host, metrics_port, partitions, progress
           more: headrace error BAD_SETTING
         """,
         lambda: settings("fraud"),

@@ -136,7 +136,7 @@ def test_a_sink_that_nothing_is_written_to() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "message", "hint"),
     [
-        ("SET spark.sql.shuffle.partitions = 3", "BAD_SETTING", "a script cannot set spark.sql.shuffle.partitions", "there are: job, checkpoint, every, partitions, state.expires, spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive; set other Spark settings with hr.session or in spark-defaults.conf"),
+        ("SET spark.sql.shuffle.partitions = 3", "BAD_SETTING", "a script cannot set spark.sql.shuffle.partitions", "there are: job, checkpoint, every, partitions, metrics_port, state.expires, spark.sql.ansi.enabled, spark.sql.session.timeZone, spark.sql.timestampType, spark.sql.caseSensitive; set other Spark settings with hr.session or in spark-defaults.conf"),
         ("SET state.expires = soon", "BAD_DURATION", "state.expires cannot be 'soon': it is not a duration", 'write "5 minutes", "1 hour 30 minutes" or datetime.timedelta(minutes=5); units are milliseconds, seconds, minutes, hours, days and weeks'),
         ("SET spark.sql.ansi.enabled = perhaps", "BAD_SETTING", "spark.sql.ansi.enabled cannot be 'perhaps'", "it is true or false"),
         ("SET spark.sql.session.timeZone = Mars", "UNKNOWN_TIME_ZONE", "there is no time zone `Mars`", "use a name like Europe/Stockholm or UTC; on a machine without time zone data, `pip install tzdata`"),
