@@ -93,7 +93,7 @@ PAGES = {
     ),
 }
 # What one stage of headrace calls on the objects of another.
-_INTERNAL = {"traced", "watch", "Plan.of", "Plan.changed", "Plan.learnt", "Plan.renamed", "Plan.rewritten"}
+_INTERNAL = {"traced", "watch", "Run.look", "Plan.of", "Plan.changed", "Plan.learnt", "Plan.renamed", "Plan.rewritten"}
 _CONNECTORS = {"read": "Source", "write": "Sink", "lookup": "Lookup"}
 # The entry that describes the parameters of all connectors.
 _COMMON = {"read": "read", "write": "Sink", "lookup": "lookup"}

@@ -139,7 +139,7 @@ def test_a_port_in_use_changes_nothing(tmp_path: Path, fresh: bool) -> None:
     locks = sorted(path.name for path in state.glob("lock*"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         for folder in (state, tmp_path / "new"):
-            with pytest.raises(hr.ConfigError, match="BAD_SETTING: `metrics_port` cannot be [0-9]+: the port is in use on 127.0.0.1"):
+            with pytest.raises(hr.ConfigError, match=r"BAD_SETTING: `metrics_port` cannot be [0-9]+: the port is in use on 127\.0\.0\.1"):
                 jobs.fraud(tmp_path).start(checkpoint=folder, progress=False, fresh=fresh, metrics_port=taken.getsockname()[1])
     assert {**jobs.files(state), **jobs.files(tmp_path / "out")} == before
     assert sorted(path.name for path in state.glob("lock*")) == locks
