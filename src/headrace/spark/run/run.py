@@ -106,7 +106,7 @@ class Run:
             self._reports(),
             rows=self._tally.rows(),
             epochs=self._tally.epochs(),
-            seconds=self._elapsed(),
+            seconds=time.monotonic() - self._started if self._seconds is None else self._seconds,
             state_keys=sum(query.state_keys() for query in self._queries),
             live=not self._version.job.bounded,
             violated=sum(one.violated for query in self._queries for one in expectations_of(query.totals, query.query.sinks)),
@@ -394,9 +394,5 @@ class Run:
 
     def _ends_time(self) -> bool:
         """Return whether the end of this run brings time to its end for the first time."""
-        return (
-            self._version.job.bounded and self._flush and not self._checkpoint.sealing and any(query.query.final for query in self._queries)
-        )
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started if self._seconds is None else self._seconds
+        bounded, final = self._version.job.bounded, any(query.query.final for query in self._queries)
+        return bounded and final and self._flush and not self._checkpoint.sealing
