@@ -48,6 +48,10 @@ def test_head_is_get_without_the_page(server: Server) -> None:
     status, body, headers = fetch(server, method="HEAD", Accept="x")
     assert (status, body, headers["Content-Length"], headers["Content-Type"]) == (200, b"", "5", "text/html")
     assert fetch(server, "/none", method="HEAD")[:2] == (404, b"")
+    # the client of Python drops what follows the headers
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
+        connection.sendall(b"HEAD / HTTP/1.0\r\nHost: localhost\r\nAccept: x\r\n\r\n")
+        assert connection.makefile("rb").read().endswith(b"Content-Length: 5\r\n\r\n")
 
 
 @pytest.mark.parametrize("path", ["/none", "/broken/", "/../etc/passwd", "*"])

@@ -11,17 +11,19 @@ from typing import cast
 import pytest
 
 from headrace.errors import HeadraceError
-from headrace.plan import DisplayNames
+from headrace.plan import DisplayNames, Explanation
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.epochs import Committer
+from headrace.spark.run.outside import Monitor
 from headrace.spark.run.progress import Progress
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.run import Run
 from headrace.spark.run.signals import Signals
+from headrace.spark.run.snapshot import Snapshot
 from headrace.spark.run.started import Started
 from tests.unit.errors import check_error
 
@@ -94,7 +96,7 @@ Start = Callable[..., Run]
 def start(tmp_path: Path) -> Start:
     """Starts a run over these handles, on a checkpoint of its own."""
 
-    def run(*handles: Handle, bounded: bool = False, closed: Callable[[], None] | None = None) -> Run:
+    def run(*handles: Handle, bounded: bool = False, closed: Callable[[], None] | None = None, monitor: Monitor | None = None) -> Run:
         checkpoint = Checkpoint(tmp_path / "state")
         checkpoint.store("fraud", {"nodes": []}, {}, 1, EMPTY)
         queries = [
@@ -109,9 +111,42 @@ def start(tmp_path: Path) -> Start:
         ]
 
         job = cast(SparkJob, SimpleNamespace(plan=SimpleNamespace(job="fraud"), bounded=bounded, shown=DisplayNames({})))
-        return Run(Started(job, checkpoint, queries, closed or (lambda: None)), flush=True)
+        return Run(Started(job, checkpoint, queries, closed or (lambda: None)), flush=True, monitor=monitor)
 
     return run
+
+
+class Watcher:
+    """A monitor that only notes what happens to it."""
+
+    url = "http://127.0.0.1:9464"
+
+    def __init__(self, log: list[str]) -> None:
+        self._log = log
+
+    def open(self) -> None:
+        self._log.append("open")
+
+    def serve(self, look: Callable[[], Snapshot], explained: Callable[[], Explanation]) -> None:
+        self._log.append(f"serve {look().status}")
+
+    def close(self) -> None:
+        self._log.append("close")
+
+
+@pytest.mark.parametrize("problem", [None, EOFError()])
+def test_a_monitor_lives_as_long_as_the_run(start: Start, problem: Exception | None) -> None:
+    handle, log = Handle(), list[str]()
+    # the lease goes with the sinks: a standby on this machine can have the port once it has the checkpoint
+    run = start(handle, closed=lambda: log.append("sinks closed"), monitor=Watcher(log))
+    assert (run.metrics_url, log) == ("http://127.0.0.1:9464", ["serve running"])
+    handle.problem = problem
+    if problem is None:
+        run.stop()
+    else:
+        with pytest.raises(HeadraceError, match="RUN_FAILED"):
+            run.wait()
+    assert log == ["serve running", "close", "sinks closed"]
 
 
 def test_a_clean_stop_waits_for_the_epoch_however_long_it_takes(start: Start) -> None:
