@@ -187,6 +187,7 @@ CODES: dict[str, Code] = {
     "NOTHING_TO_REWIND": Code("CheckpointError", "user", "a rewind to a checkpoint that no run has written"),
     "PARTITIONS_CHANGED": Code("CheckpointError", "user", "a number of partitions that differs from the checkpoint's"),
     "REPAIRED_BEFORE": Code("CheckpointError", "user", "a file of repaired rows that was replayed before"),
+    "CANNOT_DEPLOY": Code("CheckpointError", "user", "a version that the process that runs the job cannot run"),
     "DEPLOY_OVERTAKEN": Code("CheckpointError", "environment", "a deploy to a running job that has changed while it was prepared"),
     "NOT_RUNNING": Code("CheckpointError", "user", "a command to a job that no process runs"),
     "SAVEPOINT_EXISTS": Code("CheckpointError", "user", "a second savepoint of the same name"),

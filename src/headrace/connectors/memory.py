@@ -150,7 +150,7 @@ class Sink(ports.Options, ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "an epoch that is written again replaces its rows, as long as the process runs"
-        return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"), lasting=bool(self._epochs))
+        return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"), lasting=bool(self._epochs), in_process=True)
 
     def open(self, context: ports.SinkContext) -> None:
         if context.fresh or (self._context is not None and self._context.checkpoint_id != context.checkpoint_id):

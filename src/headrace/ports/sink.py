@@ -38,6 +38,7 @@ class SinkTraits:
     * `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`).
     * `lasting`: the rows of earlier runs are still there.
     * `shared`: others may write to its place, and it cannot tell their rows from its own.
+    * `in_process`: its rows can only be read in the process that made it.
     """
 
     commit: str
@@ -53,6 +54,7 @@ class SinkTraits:
     rewinds: bool = False
     lasting: bool = True
     shared: bool = False
+    in_process: bool = False
 
     @property
     def repeatable(self) -> bool:

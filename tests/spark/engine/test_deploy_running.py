@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 import headrace as hr
 from headrace import cli
-from headrace.spark.checkpoint import candidate
+from headrace.spark.checkpoint import candidate, channel
+from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.folder import Checkpoint
-from headrace.spark.deploy import receiver
+from headrace.spark.compile.job import compile
+from headrace.spark.deploy import receiver, sender
 from headrace.spark.deploy.replacement import Replacement
+from headrace.spark.deploy.request import Request
 from tests.spark.engine import test_rebuild
 from tests.spark.engine.test_rebuild import PAIRS, held
 from tests.unit.errors import check_error
@@ -64,16 +70,15 @@ def until(condition: Callable[[], bool]) -> None:
         threading.Event().wait(0.05)
 
 
-def sums_of(folder: Path, over: int) -> dict[str, int]:
+def sums_of(folder: Path, over: int, also: Sequence[dict[str, int]] = ()) -> dict[str, int]:
     """What the view is, by Python."""
     n: Counter[int] = Counter()
     s: Counter[int] = Counter()
-    for file in (folder / "in").glob("*.json"):
-        for line in file.read_text().splitlines():
-            row = json.loads(line)
-            if row["v"] > over:
-                n[row["k"]] += 1
-                s[row["k"]] += row["v"]
+    lines = [line for file in (folder / "in").glob("*.json") for line in file.read_text().splitlines()]
+    for row in (*map(json.loads, lines), *also):
+        if isinstance(row["v"], int) and row["v"] > over:
+            n[row["k"]] += 1
+            s[row["k"]] += row["v"]
     return {json.dumps({"k": k, "n": n[k], "s": s[k]}, sort_keys=True): 1 for k in n}
 
 
@@ -200,6 +205,7 @@ def test_refused(tmp_path: Path) -> None:
         for other, code in (
             (rows.filter("v > 3").write.foreach_batch(lambda rows, epoch: None, name="here"), "FUNCTION_GONE"),
             (memory.write.files(tmp_path / "memory", format="json", name="there"), "ROWS_GONE"),
+            (rows.write.memory(name="there"), "CANNOT_DEPLOY"),
             (rows.write.files(tmp_path / "owned", format="json", name="there"), "FOLDER_OWNED"),
             (
                 hr.read.files(tmp_path / "none", format="json", schema="k int", name="none").write.files(tmp_path / "n", format="json"),
@@ -234,6 +240,125 @@ def test_another_process_works_on_the_checkpoint(tmp_path: Path) -> None:
         job(tmp_path, 40).deploy(checkpoint=tmp_path / "state")
 
 
+def test_sinks_that_know_the_starts(tmp_path: Path) -> None:
+    """After a restart, a deploy and a rollback, which all are starts to them."""
+
+    def version(over: int, *, follow: bool) -> hr.Job:
+        rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows", follow=follow)
+        sums = rows.filter(f"v > {over}").group_by("k").agg(n="count(*)", s="sum(v)").named("sums")
+        place = f"sqlite:{tmp_path}/out.db"
+        return hr.job(
+            "sums",
+            sums.write.delta(tmp_path / "delta", key="k", name="delta"),
+            sums.write.jdbc(place, "sums", key="k", name="table"),
+            sums.write.files(tmp_path / "out", format="json", mode="changes", name="out"),
+        )
+
+    def written() -> list[list[tuple[int, ...]]]:
+        with closing(sqlite3.connect(tmp_path / "out.db")) as database:
+            rows = database.execute("SELECT k, n, s FROM sums").fetchall()
+        delta = DeltaTable(tmp_path / "delta").to_pyarrow_table().select(["k", "n", "s"]).to_pylist()
+        files = [tuple(json.loads(row).values()) for row in held(tmp_path / "out")]
+        return [sorted(rows), sorted(tuple(row.values()) for row in delta), sorted(files)]
+
+    def wanted(over: int) -> list[list[tuple[int, ...]]]:
+        return [sorted(tuple(json.loads(row).values()) for row in sums_of(tmp_path, over))] * 3
+
+    state = tmp_path / "state"
+    for part in (0, 1):
+        put(tmp_path, part)
+        version(10, follow=False).run(checkpoint=state, progress=False, flush=False, partitions=2)
+    with running(version(10, follow=True), state) as run:
+        for over in (40, 10, 60):
+            assert version(over, follow=True).deploy(checkpoint=state).pause_seconds is not None
+            until(lambda over=over: written() == wanted(over))  # type: ignore[misc]  # the value of this round
+        put(tmp_path, 2)
+        until(lambda: written() == wanted(60))
+    assert run.error is None
+
+
+def test_several_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shadow run follows the job, which goes on."""
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    monkeypatch.setattr(sender, "_SHORT", 0)
+    monkeypatch.setattr(sender, "_SHORTER", 1000)
+    steps: list[str] = []
+
+    def look(line: str) -> None:
+        steps.append(line)
+        if line == "following the job" and len(steps) < 5:
+            put(tmp_path, len(steps))
+            until(lambda: run.progress.rows == 50 * len(steps))
+
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 50)
+        job(tmp_path, 40).deploy(checkpoint=state, progress=look)
+        until(lambda: held(tmp_path / "out") == sums_of(tmp_path, 40))
+    assert steps == ["computing 1 operator and 1 sink again from 50 rows", *["following the job"] * 7, "switching"]
+    assert run.error is None
+
+
+def test_a_sender_that_cancels_while_the_job_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was prepared belongs to the process that switches."""
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    take_over = candidate.take_over
+
+    def taken(folder: Path, to: Path) -> bool:
+        taken = take_over(folder, to)
+        shutil.rmtree(folder / "candidate")
+        return taken
+
+    monkeypatch.setattr(candidate, "take_over", taken)
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 50)
+        job(tmp_path, 40).deploy(checkpoint=state)
+        until(lambda: held(tmp_path / "out") == sums_of(tmp_path, 40))
+    assert run.error is None
+
+
+def test_a_command_to_another_process(tmp_path: Path) -> None:
+    """A deploy that its sender and the job did not survive is not carried out later."""
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    with running(job(tmp_path, 10), state, partitions=2):
+        pass
+    request = Request(compile(job(tmp_path, 10).plan), partitions=3)
+    left = Command.make("deploy", purpose="", term=1, **request.to_json())
+    channel.send(state, left)
+    with running(job(tmp_path, 10), state) as run:
+        check_error(
+            """
+            DEPLOY_OVERTAKEN: the job sums has changed while the deploy was prepared: another process runs it
+              hint: nothing was changed: deploy again; or stop the job, deploy, and start it
+              more: headrace error DEPLOY_OVERTAKEN
+            """,
+            lambda: channel.answered(state, left, lambda: True),
+        )
+    assert json.loads((state / "job.json").read_text())["partitions"] == 2 and run.error is None
+    assert "plan" not in json.loads((state / "history.jsonl").read_text())["arguments"]
+
+
+def test_repaired_rows_that_come_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    (tmp_path / "in" / "1.json").write_text('{"k": 1, "v": "many"}\n')
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 51)
+
+        def look(line: str) -> None:
+            if line == "switching":
+                (tmp_path / "mended").write_text('{"k": 1, "v": 70}\n')
+                hr.letters(state).replay("rows", tmp_path / "mended")
+                until(lambda: run.progress.rows == 52)
+
+        job(tmp_path, 40).deploy(checkpoint=state, progress=look)
+        wanted = sums_of(tmp_path, 40, also=[{"k": 1, "v": 70}])
+        until(lambda: held(tmp_path / "out") == wanted)
+    assert run.error is None
+
+
 def test_a_job_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was prepared for another purpose is prepared again, and after some attempts the deploy gives up."""
     put(tmp_path, 0)
@@ -245,7 +370,7 @@ def test_a_job_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.Monkey
             changes.setattr(Replacement, "purpose", property(lambda self: f"{next(purposes)}"))
             check_error(
                 """
-                DEPLOY_OVERTAKEN: the job sums has changed 3 times while the deploy was prepared
+                DEPLOY_OVERTAKEN: the job sums has changed while the deploy was prepared: other parts have to be computed again
                   hint: nothing was changed: deploy again; or stop the job, deploy, and start it
                   more: headrace error DEPLOY_OVERTAKEN
                 """,

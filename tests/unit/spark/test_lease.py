@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import HeadraceError
+from headrace.spark.checkpoint import lease as leases
 from headrace.spark.checkpoint.lease import Lease
 from tests.unit.errors import check_error
 
@@ -159,6 +160,41 @@ def test_terms_go_on_behind_those_of_another_checkpoint(tmp_path: Path) -> None:
     assert lease.term == 8
     lease.release()
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("lock.8", "")]
+
+
+def test_a_version_that_is_refused_gives_back_only_its_own_term(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    lease.renew()
+    lease.renew()
+    assert (lease.term, [path.name for path in tmp_path.iterdir()]) == (3, ["lock.3"])
+    lease.decline()
+    lease.release()
+    later = Lease(tmp_path)
+    assert later.term == 3
+    later.release()
+
+
+def test_a_later_term_that_another_process_has_taken(tmp_path: Path) -> None:
+    lease = Lease(tmp_path)
+    (tmp_path / "lock.2").write_text('{"host": "elsewhere", "pid": 7}')
+    with pytest.raises(HeadraceError, match="LEASE_LOST"):
+        lease.renew()
+    assert (tmp_path / "lock.2").read_text() == '{"host": "elsewhere", "pid": 7}'
+    lease.release()
+
+
+def test_a_holder_is_seen_while_its_term_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lease = Lease(tmp_path)
+    living = leases._living
+
+    def renewed(file: Path) -> leases.Holder | None:
+        monkeypatch.setattr(leases, "_living", living)
+        lease.renew()
+        return living(file)
+
+    monkeypatch.setattr(leases, "_living", renewed)
+    assert leases.heartbeat(tmp_path)() is not None and lease.term == 2
+    lease.release()
 
 
 def test_a_start_that_was_refused_spends_no_term(tmp_path: Path) -> None:

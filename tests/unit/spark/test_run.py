@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -12,13 +13,16 @@ import pytest
 
 from headrace.errors import HeadraceError
 from headrace.plan import DisplayNames, Explanation
+from headrace.spark.checkpoint import channel
+from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
+from headrace.spark.run.counts import Tally
 from headrace.spark.run.epochs import Committer
-from headrace.spark.run.outside import Monitor
+from headrace.spark.run.outside import Deploys, Monitor
 from headrace.spark.run.progress import Progress
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.run import Run
@@ -96,7 +100,13 @@ Start = Callable[..., Run]
 def start(tmp_path: Path) -> Start:
     """Starts a run over these handles, on a checkpoint of its own."""
 
-    def run(*handles: Handle, bounded: bool = False, closed: Callable[[], None] | None = None, monitor: Monitor | None = None) -> Run:
+    def run(
+        *handles: Handle,
+        bounded: bool = False,
+        closed: Callable[[], None] | None = None,
+        monitor: Monitor | None = None,
+        deploys: Callable[[Started], Deploys] | None = None,
+    ) -> Run:
         checkpoint = Checkpoint(tmp_path / "state")
         checkpoint.store("fraud", {"nodes": []}, {}, 1, EMPTY)
         queries = [
@@ -111,7 +121,8 @@ def start(tmp_path: Path) -> Start:
         ]
 
         job = cast(SparkJob, SimpleNamespace(plan=SimpleNamespace(job="fraud"), bounded=bounded, shown=DisplayNames({})))
-        return Run(Started(job, checkpoint, queries, closed or (lambda: None)), flush=True, monitor=monitor)
+        started = Started(job, checkpoint, queries, closed or (lambda: None))
+        return Run(started, flush=True, monitor=monitor, deploys=None if deploys is None else deploys(started))
 
     return run
 
@@ -246,3 +257,45 @@ def test_a_query_that_does_not_come_beyond_an_epoch_that_was_cut_off(start: Star
         query.unfinished = unfinished
         query.committer._begun = (begun, "")
         assert query.again == again
+
+
+class Switching:
+    """Replaces the queries of a run by themselves, started later."""
+
+    has_ended = False
+
+    def __init__(self, started: Started) -> None:
+        self._started = started
+
+    def accept(self, command: Command) -> None: ...
+
+    def switch(self, command: Command) -> tuple[Started, dict[str, object]]:
+        fresh = [replace(query) for query in self._started.queries]
+        self.later = replace(self._started, queries=fresh, at=self._started.at + 1000)
+        return self.later, {}
+
+
+def test_a_source_is_not_idle_because_the_version_is_new(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a source was silent counts from the start of the version, of which nothing else is known."""
+    began: list[float] = []
+    handle = Handle()
+    # the threads of other tests may still run
+    monkeypatch.setattr(RunningQuery, "advance_idle", lambda self, started: began.append(started) if self.handle is handle else None)
+    handle.hold = handle.release = lambda: None  # type: ignore[attr-defined]
+    handle.isHeld = lambda: True  # type: ignore[attr-defined]
+    run = start(handle, deploys=Switching)
+    command = Command.make("deploy")
+    channel.send(run.checkpoint, command)
+    channel.answered(run.checkpoint, command, lambda: True)
+    handle.requestStop()
+    assert run.wait(30) is not None
+    first, *later = sorted(set(began))
+    assert later in ([], [first + 1000])
+
+
+def test_letters_of_a_query_that_a_deploy_has_dropped() -> None:
+    """They were new in this run, and stay so, although the counts no longer have them."""
+    tally = Tally([], 10)
+    assert tally.letters({"dead_letters": {"one": 9, "other": 5}}) == 4
+    tally.switch([], 5, {"dead_letters": {"one": 9, "other": 5}})
+    assert tally.letters({"dead_letters": {"other": 7}}) == 6

@@ -2,7 +2,6 @@
 
 candidate/cut     a copy of the checkpoint without its state, as of a moment between two epochs
 candidate/shadow  the shadow run, which follows the job from cut to cut
-candidate/used    the same, once the process that runs the job has taken it over: it cannot be used again
 candidate.lock    locked by the process that prepares a candidate
 """
 
@@ -18,6 +17,7 @@ from pathlib import Path
 from headrace.durable import private
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.copying import CANDIDATE, CANDIDATE_LOCK, copy
+from headrace.spark.checkpoint.lease import newest_term
 
 CUT, SHADOW = "cut", "shadow"
 
@@ -58,18 +58,19 @@ def cut(folder: Path) -> None:
     fresh = place / ".cut"
     shutil.rmtree(fresh, ignore_errors=True)
     copy(folder, fresh, state=False)
+    # sinks refuse a start that is earlier than one that they know
+    (fresh / f"lock.{newest_term(folder)}").touch()
     shutil.rmtree(place / CUT, ignore_errors=True)
     fresh.rename(place / CUT)
 
 
-def taken(folder: Path) -> Path | None:
-    """Take over the shadow run of a candidate, and return its folder; None if there is none, or if it was taken before."""
-    used = folder / CANDIDATE / "used"
+def take_over(folder: Path, to: Path) -> bool:
+    """Move the shadow run of a candidate to a folder, where its process cannot remove it any more. Returns whether there was one."""
     try:
-        (folder / CANDIDATE / SHADOW).rename(used)
-    except OSError:
-        return None
-    return used
+        (folder / CANDIDATE / SHADOW).rename(to)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _locked(folder: Path) -> int | None:

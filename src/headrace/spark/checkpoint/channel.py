@@ -82,7 +82,8 @@ def note(folder: Path, command: Command, result: Mapping[str, Any] | None, error
     line = {
         "id": command.id,
         "what": command.what,
-        "arguments": dict(command.arguments),
+        # plans are large, and stored elsewhere
+        "arguments": {name: value for name, value in command.arguments.items() if name != "plan"},
         "by": command.by,
         "at": command.at,
         "ended": _now(),

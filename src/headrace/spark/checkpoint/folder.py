@@ -40,7 +40,7 @@ from headrace.plan.meaning import settings_of
 from headrace.plan.naming import spelled, valid_name
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import COMMANDS
-from headrace.spark.checkpoint.copying import SAVEPOINTS
+from headrace.spark.checkpoint.copying import CANDIDATE, CANDIDATE_LOCK, SAVEPOINTS
 from headrace.spark.checkpoint.history import History, last_logged
 from headrace.spark.checkpoint.lease import SILENCE, Lease, is_lock
 from headrace.spark.checkpoint.record import Record
@@ -53,6 +53,8 @@ FORMAT = 5
 """
 MIGRATED = "migrated"
 _CLEARING = "clearing"
+_BESIDE = (SAVEPOINTS, COMMANDS, CANDIDATE, CANDIDATE_LOCK)
+"""What a fresh start keeps, and what others may make before the first start is done."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ class Checkpoint:
     def empty(self) -> None:
         """Remove everything but the lock, the savepoints and waiting commands, if a clearing has begun."""
         for path in self.folder.iterdir() if self.clearing else ():
-            if not is_lock(path.name) and path.name not in (_CLEARING, SAVEPOINTS, COMMANDS):
+            if not is_lock(path.name) and path.name not in (_CLEARING, *_BESIDE):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def end_clearing(self) -> None:
@@ -270,7 +272,7 @@ class Checkpoint:
     def close(self) -> None:
         """Unlock. Deletes the folder if this process made it and stored nothing in it."""
         self.lease.release()
-        if self._created and self.stored is None and all(is_lock(path.name) for path in self.folder.iterdir()):
+        if self._created and self.stored is None and all(is_lock(path.name) or path.name in _BESIDE for path in self.folder.iterdir()):
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -302,7 +304,7 @@ def _must_be_ours(folder: Path) -> None:
         )
     # a first start may have been killed while it wrote its job.json or its lock
     names = {path.name for path in folder.iterdir() if not path.name.startswith((".job.json.", ".lock.")) and not is_lock(path.name)}
-    if names - {_CLEARING, SAVEPOINTS, COMMANDS} and not names & {"job.json", _CLEARING}:
+    if names - {_CLEARING, *_BESIDE} and not names & {"job.json", _CLEARING}:
         raise HeadraceError(
             "NOT_A_CHECKPOINT",
             f"{folder} is not a checkpoint: it is not empty and has no job.json",

@@ -95,13 +95,21 @@ class Lease:
 
     def skip(self, terms: int) -> None:
         """Continue with a later term. A checkpoint restored from a backup repeats terms, and sinks know those of the copy that went on."""
-        later = _file(self.folder, self.term + terms)
+        self._move(self.term + terms)
+
+    def renew(self) -> None:
+        """Continue with the next term: another version of the job starts in this process."""
+        self._before = self.term
+        self._move(self.term + 1)
+
+    def _move(self, term: int) -> None:
+        later = _file(self.folder, term)
         try:
             os.link(self._path, later)
         except FileExistsError:
             raise self._lost(Holder.of(later)) from None
         self._path.unlink()
-        self.term, self._path = self.term + terms, later
+        self.term, self._path = term, later
 
     def decline(self) -> None:
         """Give the term back if a start was refused before it wrote anything: the next start takes the same one."""

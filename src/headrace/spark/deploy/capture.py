@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from headrace import ports
 from headrace.durable import atomic
-from headrace.durable.sums import read, text_of
+from headrace.durable.sums import read, text_of, unreadable
 from headrace.ports import paths
 
 
@@ -25,8 +25,13 @@ class Capture(ports.Sink):
     @property
     def epochs(self) -> dict[int, list[str]]:
         """The files of each epoch, as patterns that Spark reads."""
-        lists = {int(path.stem): read(path) for path in self.folder.glob("*.json")}
-        return {epoch: [paths.escaped(self.folder / file) for file in one["files"]] for epoch, one in sorted(lists.items()) if one}
+        lists = {int(path.stem): (path, read(path)) for path in self.folder.glob("*.json")}
+        epochs: dict[int, list[str]] = {}
+        for epoch, (path, one) in sorted(lists.items()):
+            if one is None:
+                raise unreadable(path, "it is gone")
+            epochs[epoch] = [paths.escaped(self.folder / file) for file in one["files"]]
+        return epochs
 
     @property
     def traits(self) -> ports.SinkTraits:

@@ -7,6 +7,7 @@ the old version have ended. Until the old queries are stopped, right before the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -15,7 +16,7 @@ from headrace.plan import displayed
 from headrace.points import point
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import Command
-from headrace.spark.deploy.request import Request
+from headrace.spark.deploy.request import OVERTAKEN, Request
 from headrace.spark.run.start import begin_on
 from headrace.spark.run.started import Started
 
@@ -49,24 +50,27 @@ class Receiver:
         with displayed(request.job.plan), request.displayed(checkpoint):
             if checkpoint.sealing:
                 raise _at_its_end()
+            if command.arguments.get("term") != checkpoint.lease.term:
+                raise _overtaken(request, "another process runs it")
             replacement = request.replacement(checkpoint)
             notices = replacement.refuse()
             if not replacement.changed:
                 return None, {"report": replacement.report(notices, 0.0).to_json()}
-            shadow = None
-            if replacement.purpose:
-                shadow = candidate.taken(checkpoint.folder) if command.arguments.get("purpose") == replacement.purpose else None
-                if shadow is None:
-                    return None, {}
-            counts = replacement.switch(shadow, ready=self._end)
+            if command.arguments.get("purpose") != replacement.purpose:
+                raise _overtaken(request, "other parts have to be computed again")
+            counts = replacement.switch(lambda place: self._taken_over(request, place), ready=self._end)
             report = replacement.report(notices, 0.0, counts=counts)
             point("before the new queries start")
             checkpoint.reload()
             # sinks know the terms of starts, and this is one
-            checkpoint.lease.skip(1)
+            checkpoint.lease.renew()
             self._started = begin_on(replacement.job, checkpoint, every=self._every, partitions=replacement.partitions)
         self.has_ended = False
         return self._started, {"report": report.to_json()}
+
+    def _taken_over(self, request: Request, place: Path) -> None:
+        if not candidate.take_over(self._started.checkpoint.folder, place):
+            raise _overtaken(request, "what was prepared is gone")
 
     def _end(self) -> None:
         point("before the old queries end")
@@ -74,9 +78,17 @@ class Receiver:
         self._started.end()
 
 
+def _overtaken(request: Request, why: str) -> HeadraceError:
+    return HeadraceError(
+        OVERTAKEN,
+        f"the job {request.job.plan.job} has changed while the deploy was prepared: {why}",
+        hint="nothing was changed: deploy again; or stop the job, deploy, and start it",
+    )
+
+
 def _at_its_end() -> HeadraceError:
     return HeadraceError(
         "CHECKPOINT_SEALED",
-        "the job has read its bounded input, and is handling held rows, windows and timers",
+        "the job has read bounded input to its end, and is handling held rows, windows and timers",
         hint="nothing was changed: wait until the run has ended, then deploy",
     )

@@ -67,11 +67,13 @@ def _unfinished(what: str) -> HeadraceError:
 
 
 class Replacement:
-    """The replacement of the version in an open checkpoint by another."""
+    """The replacement of the version in an open checkpoint by another. `home`: the checkpoint; another one if the open one is a copy."""
 
-    def __init__(self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None, on_change: Mapping[str, str]) -> None:
-        self.checkpoint, self.stored, self.on_change = checkpoint, stored, on_change
-        refuse_other_job(job, stored, checkpoint.folder)
+    def __init__(
+        self, job: SparkJob, checkpoint: Checkpoint, stored: Stored, partitions: int | None, on_change: Mapping[str, str], home: Path
+    ) -> None:
+        self.checkpoint, self.stored, self.on_change, self.home = checkpoint, stored, on_change, home
+        refuse_other_job(job, stored, home)
         self.comparison = Comparison(Version.kept(checkpoint.folder, stored), job, partitions, on_change)
         self.job, self.relocation, self.partitions = self.comparison.job, self.comparison.relocation, self.comparison.partitions
         epochs = {query.name: checkpoint.history(query.name).logged("commits") for query in stored.identity.queries}
@@ -103,6 +105,7 @@ class Replacement:
             self.job.plan.fingerprint,
             self.partitions,
             self.relocation.identity.to_json(),
+            sorted(self.origins),
             sorted(rebuild.operators),
             sorted(rebuild.corrected),
         )
@@ -243,17 +246,19 @@ class Replacement:
         """Return the shadow run in a folder, which need not exist."""
         handled = {query.name: self._handled(self.relocation.queries[query.name]) for query in self.job.queries}
         rebuild, partitions = self.comparison.rebuild, self.partitions
-        return ShadowRun(self.job, self.relocation, rebuild, self.origins, self.checkpoint.folder, place, partitions, handled)
+        return ShadowRun(self.job, self.relocation, rebuild, self.origins, self.home, place, partitions, handled)
 
-    def switch(self, shadow: Path | None = None, *, ready: Callable[[], None] = lambda: None) -> Counts:
-        """Make the parts of the new version, and switch to it. `shadow`: the folder of a shadow run that was prepared. `ready` is called
-        when all is made, right before the switch.
+    def switch(self, prepared: Callable[[Path], None] | None = None, *, ready: Callable[[], None] = lambda: None) -> Counts:
+        """Make the parts of the new version, and switch to it. `prepared` moves the shadow run that was prepared to a folder. `ready` is
+        called when all is made, right before the switch.
         """
         place = switch.prepare(self.checkpoint.folder)
+        if prepared is not None and self.purpose:
+            prepared(place / _SHADOW)
         log = self.checkpoint.errors
         try:
             counts: dict[str, Mapping[str, int]] = {}
-            run, corrections = self._rebuilt(place, shadow or place / _SHADOW)
+            run, corrections = self._rebuilt(place, place / _SHADOW)
             for query in self.job.queries:
                 one = self.relocation.queries[query.name]
                 if self._is_composed(one):
@@ -286,14 +291,12 @@ class Replacement:
         refusals: Sequence[HeadraceError] = (),
         counts: Counts | None = None,
         dry_run: bool = False,
-        folder: Path | None = None,
     ) -> Deployment:
-        """Return the report of the deploy. `counts`: the sizes that `switch` has returned. `folder`: the checkpoint, if this is a copy."""
-        folder = folder or self.checkpoint.folder
-        diff = self.comparison.diff(str(folder), self.job.plan.job, notices, refusals, counts)
+        """Return the report of the deploy. `counts`: the sizes that `switch` has returned."""
+        diff = self.comparison.diff(str(self.home), self.job.plan.job, notices, refusals, counts)
         name, partitions = self.job.plan.job, (self.partitions, self.stored.partitions)
         unchanged = not (self.changed or refusals)
-        return Deployment(name, folder, diff, *partitions, dry_run, seconds, unchanged=unchanged)
+        return Deployment(name, self.home, diff, *partitions, dry_run, seconds, unchanged=unchanged)
 
     def _rebuilt(self, place: Path, shadow: Path) -> tuple[Shadow, dict[str, Correction]]:
         """Run what has to be rebuilt over the rows read so far, and write the corrections of sinks."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from headrace.errors import HeadraceError
+from headrace.ops import sinks_of
 from headrace.plan import Plan
 from headrace.plan.codec import typed
 from headrace.spark.checkpoint.folder import Checkpoint, migrated, stored_in
@@ -17,6 +18,8 @@ from headrace.spark.compile.identity import as_stored
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.run.start import in_display_names
+
+OVERTAKEN = "DEPLOY_OVERTAKEN"
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ class Request:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "plan": self.job.original.to_json(),
+            "plan": self.job.original.to_json() if self.savepoint is None else None,
+            "version": self.job.plan.fingerprint,
             "partitions": self.partitions,
             "on_change": dict(self.on_change),
             "savepoint": self.savepoint,
@@ -43,23 +47,31 @@ class Request:
         """Read the arguments of a command to the process that works on the checkpoint in `folder`. Compiles the version."""
         partitions, from_ = arguments["partitions"], arguments["savepoint"]
         job = compile(Plan.from_json(arguments["plan"])) if from_ is None else earlier(folder, typed(from_, str))
+        for sink in sinks_of(job.plan.nodes.values()):
+            if sink.connect().traits.in_process:
+                raise HeadraceError(
+                    "CANNOT_DEPLOY",
+                    f"{job.shown(str(sink.name))} is read in the process that builds the job, and another one runs it",
+                    hint="stop the job, deploy, and start it; or write to a sink that others can read",
+                    site=sink.site,
+                )
         choices = {str(name): typed(how, str) for name, how in typed(arguments["on_change"], Mapping).items()}
         return cls(job, None if partitions is None else typed(partitions, int), choices, from_)
 
-    def replacement(self, checkpoint: Checkpoint) -> Replacement:
-        """Return the replacement of the version in an open checkpoint."""
+    def replacement(self, checkpoint: Checkpoint, home: Path | None = None) -> Replacement:
+        """Return the replacement of the version in an open checkpoint. `home`: the checkpoint of which it is a copy."""
         stored = checkpoint.stored
         if checkpoint.migrated is not None:
             raise migrated(checkpoint.folder, checkpoint.migrated)
         if stored is None or not checkpoint.begun:
-            raise nothing(f"no run has been started in {checkpoint.folder}", "run the job with this checkpoint")
-        return Replacement(self.job, checkpoint, stored, self.partitions, self.on_change)
+            raise nothing(f"no run has been started in {home or checkpoint.folder}", "run the job with this checkpoint")
+        return Replacement(self.job, checkpoint, stored, self.partitions, self.on_change, home or checkpoint.folder)
 
     @contextmanager
-    def opened(self, folder: Path) -> Iterator[Replacement]:
-        """Open a checkpoint, and give the replacement of its version."""
+    def opened(self, folder: Path, home: Path | None = None) -> Iterator[Replacement]:
+        """Open a checkpoint, and give the replacement of its version. `home`: the checkpoint of which it is a copy."""
         with closing(Checkpoint(folder)) as checkpoint, self.displayed(checkpoint):
-            yield self.replacement(checkpoint)
+            yield self.replacement(checkpoint, home)
 
     @contextmanager
     def displayed(self, checkpoint: Checkpoint) -> Iterator[None]:

@@ -16,13 +16,16 @@ from headrace.errors import HeadraceError
 from headrace.points import point
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import Command
-from headrace.spark.checkpoint.lease import Holder
+from headrace.spark.checkpoint.lease import Holder, newest_term
 from headrace.spark.deploy.deployment import Deployment, restored
-from headrace.spark.deploy.request import Request
+from headrace.spark.deploy.request import OVERTAKEN, Request
 from headrace.spark.run.commands import CUT, DEPLOY, give
 
 _SHORT = 3.0
 """The seconds of a cut that a shadow run may be behind when the job switches."""
+
+_SHORTER = 0.7
+"""How much shorter a round has to be than the one before, for another one to be of use."""
 
 _ROUNDS = 8
 """How often a shadow run follows the job before the switch, if the job is as fast as it is."""
@@ -41,46 +44,50 @@ class Sender:
         """Deploy, and return the report; None if the process that ran the job has ended."""
         began = time.monotonic()
         with candidate.claim(self._folder) as place:
-            for _ in range(_ATTEMPTS):
+            for attempt in range(1, _ATTEMPTS + 1):
+                term = newest_term(self._folder)
                 purpose = self._prepared(place, began, dry_run=dry_run)
                 if purpose is None or isinstance(purpose, Deployment):
                     return purpose
                 point("before the command")
                 self._look("switching")
-                command = Command.make(DEPLOY, purpose=purpose, **self._request.to_json())
-                result = give(self._folder, command, self._works)
+                try:
+                    result = give(self._folder, Command.make(DEPLOY, purpose=purpose, term=term, **self._request.to_json()), self._works)
+                except HeadraceError as problem:
+                    if problem.code != OVERTAKEN or attempt == _ATTEMPTS:
+                        raise
+                    self._look("preparing again, because the job has changed meanwhile")
+                    continue
                 if result is None:
                     return None
-                if "report" in result:
-                    report = {**result["report"], "seconds": time.monotonic() - began, "pause_seconds": result.get("pause_seconds")}
-                    return restored(report)
-                self._look("the job has changed meanwhile: preparing again")
-            raise HeadraceError(
-                "DEPLOY_OVERTAKEN",
-                f"the job {self._request.job.plan.job} has changed {_ATTEMPTS} times while the deploy was prepared",
-                hint="nothing was changed: deploy again; or stop the job, deploy, and start it",
-            )
+                report = {**result["report"], "seconds": time.monotonic() - began, "pause_seconds": result.get("pause_seconds")}
+                return restored(report)
+        raise AssertionError("the last attempt returns or raises")
 
     def _prepared(self, place: Path, began: float, *, dry_run: bool) -> str | Deployment | None:
         """Prepare the switch, and return what it is for; the report if there is nothing to switch; None if the job has ended."""
-        shutil.rmtree(place / candidate.SHADOW, ignore_errors=True)
-        last = float("inf")
+        shadow = place / candidate.SHADOW
+        purpose, last = "", float("inf")
         for _ in range(_ROUNDS):
             if give(self._folder, Command.make(CUT), self._works) is None:
                 return None
             point("after a cut")
             since = time.monotonic()
-            with self._request.opened(place / candidate.CUT) as replacement:
+            with self._request.opened(place / candidate.CUT, home=self._folder) as replacement:
                 notices, refusals = replacement.check(cut=True, dry_run=dry_run)
                 if dry_run or not replacement.changed:
-                    return replacement.report(notices, time.monotonic() - began, refusals=refusals, dry_run=dry_run, folder=self._folder)
-                purpose = replacement.purpose
+                    return replacement.report(notices, time.monotonic() - began, refusals=refusals, dry_run=dry_run)
+                if replacement.purpose != purpose or last == float("inf"):
+                    shutil.rmtree(shadow, ignore_errors=True)
+                    purpose = replacement.purpose
+                    self._look(replacement.task)
+                else:
+                    self._look("following the job")
                 if not purpose:
                     return purpose
-                self._look(replacement.task if last == float("inf") else "following the job")
-                replacement.shadow(place / candidate.SHADOW).advance(replacement.comparison.old.totals)
+                replacement.shadow(shadow).advance(replacement.comparison.old.totals)
             seconds = time.monotonic() - since
-            if seconds < _SHORT or seconds > last:
+            if seconds < _SHORT or seconds > last * _SHORTER:
                 break
             last = seconds
         return purpose

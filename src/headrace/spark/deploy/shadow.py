@@ -23,7 +23,8 @@ from headrace.plan import Node, order
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
-from headrace.spark.checkpoint.record import Key, Totals
+from headrace.spark.checkpoint.record import Key, Totals, recorded
+from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import Identity, Numbers, QueryIdentity, entered, repaired_scan
 from headrace.spark.compile.job import SparkJob, limited
 from headrace.spark.compile.relocation import Relocation
@@ -124,9 +125,8 @@ class ShadowRun:
         if (self._folder / "job.json").exists():
             return
         private.folder(self._folder)
-        repaired = self._real / "repaired"
-        if repaired.is_dir():
-            (self._folder / "repaired").symlink_to(repaired)
+        # repaired rows may come later
+        (self._folder / "repaired").symlink_to(self._real / "repaired")
         for query in self._identity.queries:
             (self._query(query) / "offsets").mkdir(parents=True)
             atomic.replace(self._query(query) / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
@@ -198,6 +198,8 @@ class ShadowRun:
 
     def _repeated(self, epoch: int) -> list[Totals]:
         """Repeat the logged epochs of each query up to `epoch`, and return its counts."""
+        if all(logged(self._query(query), "commits") >= logged(self._query(query), "offsets") for query in self._identity.queries):
+            return [recorded(self._folder / "record", query.name) for query in self._identity.queries]
         begun = begin(self._job, self._folder, held=True)
         try:
             for query in begun.queries:
@@ -214,6 +216,8 @@ class ShadowRun:
 
     def _origin(self, query: QueryIdentity) -> Origin:
         folder = self._query(query)
+        # it may have been moved, and Spark finds state by the paths in its own metadata
+        mend(folder)
         rebuilt = tuple(entry for entry in query.entries if entry.shape.name in self._rebuild.operators)
         return Origin(replace(query, entries=rebuilt), folder, logged(folder, "commits"), self._partitions)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.plan import Role, nearest
@@ -23,15 +23,24 @@ from headrace.spark.run.summary import (
 
 
 class Tally:
-    """The rows and the epochs of a run, also those of the queries that deploys have replaced."""
+    """The rows, the epochs and the dead letters of a run, also those of the queries that deploys have replaced. `letters`: the dead letters
+    of the checkpoint before the run.
+    """
 
-    def __init__(self, queries: Sequence[RunningQuery]) -> None:
+    def __init__(self, queries: Sequence[RunningQuery], letters: int) -> None:
         # one value: another thread never sees half of a switch
         self._counted = (0, 0, tuple(queries))
+        self._letters = letters
 
-    def switch(self, queries: Sequence[RunningQuery]) -> None:
-        """Go on with other queries."""
+    def switch(self, queries: Sequence[RunningQuery], letters: int, before: Mapping[str, Any]) -> None:
+        """Go on with other queries, whose checkpoint has so many dead letters. `before`: the counts of the queries before."""
+        self._letters = letters - self.letters(before)
         self._counted = (self.rows(), self.epochs(), tuple(queries))
+
+    def letters(self, counts: Mapping[str, Any]) -> int:
+        """Return the dead letters of the run, given the counts of its queries."""
+        letters: Mapping[str, int] = counts["dead_letters"]
+        return sum(letters.values()) - self._letters
 
     def rows(self) -> int:
         """Return the rows read; a source that two queries read counts once."""

@@ -59,17 +59,17 @@ class Run:
         """The queries of the present version of the job; a deploy replaces them."""
         self._checkpoint = started.checkpoint
         self._queries = started.queries
-        self._tally = Tally(started.queries)
-        # an interrupted flush is finished, whatever was asked for
-        self._flush = flush or self._checkpoint.sealing
+        self._tally = Tally(started.queries, started.letters_before)
+        self._flush = flush or self._checkpoint.sealing  # an interrupted flush is finished, whatever was asked for
         # Whether this is the first run whose end brings time to an end: the job cannot continue with more input after it.
         self.first_end = self._ends_time()
         self._seals = self.first_end or self._checkpoint.sealing
-        self._letters_before = started.letters_before
         self._started = time.monotonic()
         self._seconds: float | None = None
         # One thread asks for a stop, another ends the run: the lock decides what `status` is between them.
         self._lock = threading.Lock()
+        # a deploy and the end of time exclude each other
+        self._turn = threading.Lock()
         self._ask = threading.Event()
         self._now = threading.Event()
         self._ending = False
@@ -124,7 +124,7 @@ class Run:
         summary = Summary(
             job=self.job,
             **counts,
-            new_dead_letters=sum(counts["dead_letters"].values()) - self._letters_before,
+            new_dead_letters=self._tally.letters(counts),
             rows=progress.rows,
             epochs=progress.epochs,
             seconds=progress.seconds,
@@ -287,7 +287,6 @@ class Run:
                 while not query.handle.awaitTermination(1000) and not self._now.is_set():
                     pass
         except Exception as problem:
-            # Otherwise nobody would see a fault in this thread.
             self.error = self.error or self._problem(problem)
         finally:
             self._finish()
@@ -297,7 +296,7 @@ class Run:
         for end in ends:
             end.start()
         while any(end.is_alive() for end in ends) and version is self._version:
-            self._idle()
+            self._idle(version)
             if self._failed() is not None:
                 self._request(now=True)
             for end in ends:
@@ -307,9 +306,11 @@ class Run:
         """Read everything there is; then, to flush, bring time to its end."""
         try:
             query.handle.processAllAvailable()
-            if self._flush and query.query.final and query.handle.isActive() and self._becomes("flushing"):
-                self._checkpoint.begin_seal()
-                query.flush()
+            with self._turn:
+                if flushes := self._flush and query.query.final and query.handle.isActive() and self._becomes("flushing"):
+                    self._checkpoint.begin_seal()
+                    query.flush()
+            if flushes:
                 query.handle.processAllAvailable()
         except Exception as problem:
             # A stop from another thread, or a deploy, ends the wait with an exception that has no further meaning.
@@ -318,17 +319,17 @@ class Run:
 
     def _on_and_on(self, version: Started) -> None:
         while not self._ask.is_set() and version is self._version and all(query.handle.isActive() for query in self._queries):
-            self._idle()
+            self._idle(version)
             time.sleep(_PAUSE)
         if not self._ask.is_set() and version is self._version:
             # One query ended on its own, so it failed; the others end with it.
             self._request(now=False)
 
-    def _idle(self) -> None:
+    def _idle(self, version: Started) -> None:
         self._checkpoint.lease.check()
         self._commands.step()
-        for query in self._queries:
-            query.advance_idle(self._started)
+        for query in self._queries if version is self._version else ():
+            query.advance_idle(version.at)
 
     def _failed(self) -> RunningQuery | None:
         return next((query for query in self._queries if not query.handle.isActive() and query.handle.exception()), None)
@@ -371,11 +372,12 @@ class Run:
         return ending(problem, self._checkpoint.errors, again=any(query.again for query in self._queries))
 
     def _deployed(self, command: Command) -> Mapping[str, Any]:
-        """Carry out a deploy. The run goes on with the new version."""
+        """Carry out a deploy, and go on with the new version."""
         assert self._deploys is not None  # otherwise there is no such command
         began = time.monotonic()
         try:
-            started, result = self._deploys.switch(command)
+            with self._turn:
+                started, result = self._deploys.switch(command)
         except Exception as problem:
             if self._deploys.has_ended:
                 self.error = self._problem(problem)
@@ -383,13 +385,12 @@ class Run:
             raise
         if started is None:
             return result
-        self._tally.switch(started.queries)
+        self._tally.switch(started.queries, started.letters_before, counted(self._queries, self._checkpoint))
         self._queries[:] = started.queries
         self._version = started
         self._seals = self._ends_time() or self._checkpoint.sealing
         if self._ask.is_set():
-            # the request may have reached the old queries only
-            self._request(now=self._now.is_set())
+            self._request(now=self._now.is_set())  # it may have reached the old queries only
         return {**result, "pause_seconds": round(time.monotonic() - began, 3)}
 
     def _ends_time(self) -> bool:

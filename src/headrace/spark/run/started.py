@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from headrace.plan import Explanation
@@ -29,6 +30,8 @@ class Started:
     notices: tuple[str, ...] = ()
     letters_before: int = 0
     """The dead letters of its queries, and its sinks, before this start."""
+    at: float = field(default_factory=time.monotonic)
+    """When they were started."""
 
     @cached_property
     def explanation(self) -> Explanation:
