@@ -20,6 +20,10 @@ def test_postgresql(pg: Served, tmp_path: Path) -> None:
     corrected.check(tmp_path, lambda rows, place: rows.write.jdbc(pg.url, place, key="k", name="sums", **pg.options), 3)
 
 
+def test_postgresql_while_the_job_runs(pg: Served, tmp_path: Path) -> None:
+    corrected.check_running(tmp_path, lambda rows, place: rows.write.jdbc(pg.url, f"r_{place}", key="k", name="sums", **pg.options))
+
+
 def test_kafka(broker: Broker, tmp_path: Path) -> None:
     """Its sink commits task by task, so the number of partitions stays. A topic may have records of others."""
 
@@ -36,4 +40,20 @@ def test_redis(redis: Any, tmp_path: Path) -> None:
     secret = hr.secret(VARIABLE)
     corrected.check(
         tmp_path, lambda rows, place: rows.write.redis(redis.url, prefix=f"sums-{place}:", key="k", name="sums", password=secret)
+    )
+
+
+@pytest.mark.full
+def test_kafka_while_the_job_runs(broker: Broker, tmp_path: Path) -> None:
+    def write(rows: hr.Stream, place: str) -> Any:
+        return rows.write.kafka(f"running-{place}", servers=broker.servers, key="k", create={"partitions": 3}, name="sums")
+
+    corrected.check_running(tmp_path, write, {"sums": "retract"})
+
+
+@pytest.mark.full
+def test_redis_while_the_job_runs(redis: Any, tmp_path: Path) -> None:
+    secret = hr.secret(VARIABLE)
+    corrected.check_running(
+        tmp_path, lambda rows, place: rows.write.redis(redis.url, prefix=f"running-{place}:", key="k", name="sums", password=secret)
     )

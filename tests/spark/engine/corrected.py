@@ -11,6 +11,7 @@ import headrace as hr
 from headrace.ops.sink import sinks_of
 from headrace.schema import parse_schema
 from tests.faults.readers import READERS
+from tests.spark.engine.test_deploy_running import running, until
 from tests.spark.engine.test_rebuild import ROWS, add, read
 
 Write = Callable[[hr.Stream, str], Any]
@@ -20,8 +21,8 @@ AFTER = "SELECT k, sum(v) AS s, CAST(max(ts) AS string) AS last FROM rows WHERE 
 SCHEMA = parse_schema("k int, s bigint, last string")
 
 
-def job(folder: Path, text: str, write: Write, place: str) -> hr.Job:
-    rows = read(folder, "rows", ROWS)
+def job(folder: Path, text: str, write: Write, place: str, *, follow: bool = False) -> hr.Job:
+    rows = read(folder, "rows", ROWS, follow=follow)
     stays = rows.group_by("k").agg(n="count(*)").named("stays").write.files(folder / place, format="json", mode="changes", name="stays_out")
     return hr.job("sums", write(hr.sql(text, rows=rows), place), stays)
 
@@ -57,3 +58,18 @@ def check(folder: Path, write: Write, partitions: int | None = None, on_change: 
         run(text, "table", "state", None)
         run(text, fresh, fresh)
         assert there(version) == there(job(folder, text, write, fresh))
+
+
+def check_running(folder: Path, write: Write, on_change: dict[str, str] | None = None) -> None:
+    """The same with a job that runs all the time, and gets rows while it is deployed to."""
+    add(folder, 0)
+    with running(job(folder, BEFORE, write, "table", follow=True), folder / "state", partitions=2) as run:
+        for number, text in enumerate((AFTER, BEFORE, AFTER), 1):
+            version = job(folder, text, write, "table", follow=True)
+            add(folder, number)
+            assert version.deploy(checkpoint=folder / "state", on_change=on_change).pause_seconds is not None
+            afresh = job(folder, text, write, f"fresh{number}")
+            afresh.run(checkpoint=folder / f"fresh{number}", progress=False, flush=False, partitions=2)
+            wanted = there(afresh)
+            until(lambda version=version, wanted=wanted: there(version) == wanted != {})  # type: ignore[misc]  # those of this round
+    assert run.error is None

@@ -23,3 +23,9 @@ def test_delta(tmp_path: Path) -> None:
 def test_iceberg(tmp_path: Path) -> None:
     catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
     corrected.check(tmp_path, lambda rows, place: rows.write.iceberg(f"shop.{place}", key="k", name="sums", catalog=catalog))
+
+
+@pytest.mark.full
+def test_iceberg_while_the_job_runs(tmp_path: Path) -> None:
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
+    corrected.check_running(tmp_path, lambda rows, place: rows.write.iceberg(f"shop.{place}", key="k", name="sums", catalog=catalog))
