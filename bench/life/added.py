@@ -158,8 +158,9 @@ def _orders(folder: Path) -> Iterator[None]:
 
 
 def _epochs(folder: Path) -> list[tuple[float, float]]:
-    """Return when each epoch of the running job began, and its seconds."""
-    query = folder / "state" / "queries" / "main"
+    """Return when each epoch of the running job, before the switch, began, and its seconds."""
+    saved = folder / "state" / "savepoints" / "before-deploy-1"
+    query = (saved if saved.is_dir() else folder / "state") / "queries" / "main"
     begins = {path.name: path.stat().st_mtime for path in (query / "offsets").glob("[0-9]*")}
     ends = {path.name: path.stat().st_mtime for path in (query / "commits").glob("[0-9]*")}
     return sorted((begins[name], ends[name] - begins[name]) for name in begins.keys() & ends.keys())

@@ -242,11 +242,11 @@ class Replacement:
         moved = {name for one in self.relocation.queries.values() if one.moved for name in one.origins}
         return query in moved or self.partitions != self.stored.partitions
 
-    def shadow(self, place: Path) -> ShadowRun:
-        """Return the shadow run in a folder, which need not exist."""
+    def shadow(self, place: Path, look: Callable[[str], object] = lambda line: None) -> ShadowRun:
+        """Return the shadow run in a folder, which need not exist. `look` is called with a line about its progress, again and again."""
         handled = {query.name: self._handled(self.relocation.queries[query.name]) for query in self.job.queries}
         rebuild, partitions = self.comparison.rebuild, self.partitions
-        return ShadowRun(self.job, self.relocation, rebuild, self.origins, self.home, place, partitions, handled)
+        return ShadowRun(self.job, self.relocation, rebuild, self.origins, self.home, place, partitions, handled, look)
 
     def switch(self, prepared: Callable[[Path], None] | None = None, *, ready: Callable[[], None] = lambda: None) -> Counts:
         """Make the parts of the new version, and switch to it. `prepared` moves the shadow run that was prepared to a folder. `ready` is

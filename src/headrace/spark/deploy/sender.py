@@ -44,7 +44,9 @@ class Sender:
         """Deploy, and return the report; None if the process that ran the job has ended."""
         began = time.monotonic()
         with candidate.claim(self._folder) as place:
-            for attempt in range(1, _ATTEMPTS + 1):
+            attempts = 0
+            while True:
+                attempts += 1
                 term = newest_term(self._folder)
                 purpose = self._prepared(place, began, dry_run=dry_run)
                 if purpose is None or isinstance(purpose, Deployment):
@@ -54,7 +56,7 @@ class Sender:
                 try:
                     result = give(self._folder, Command.make(DEPLOY, purpose=purpose, term=term, **self._request.to_json()), self._works)
                 except HeadraceError as problem:
-                    if problem.code != OVERTAKEN or attempt == _ATTEMPTS:
+                    if problem.code != OVERTAKEN or attempts == _ATTEMPTS:
                         raise
                     self._look("preparing again, because the job has changed meanwhile")
                     continue
@@ -62,7 +64,6 @@ class Sender:
                     return None
                 report = {**result["report"], "seconds": time.monotonic() - began, "pause_seconds": result.get("pause_seconds")}
                 return restored(report)
-        raise AssertionError("the last attempt returns or raises")
 
     def _prepared(self, place: Path, began: float, *, dry_run: bool) -> str | Deployment | None:
         """Prepare the switch, and return what it is for; the report if there is nothing to switch; None if the job has ended."""
@@ -77,15 +78,14 @@ class Sender:
                 notices, refusals = replacement.check(cut=True, dry_run=dry_run)
                 if dry_run or not replacement.changed:
                     return replacement.report(notices, time.monotonic() - began, refusals=refusals, dry_run=dry_run)
-                if replacement.purpose != purpose or last == float("inf"):
-                    shutil.rmtree(shadow, ignore_errors=True)
-                    purpose = replacement.purpose
-                    self._look(replacement.task)
-                else:
-                    self._look("following the job")
+                begins = replacement.purpose != purpose or last == float("inf")
+                purpose = replacement.purpose
                 if not purpose:
                     return purpose
-                replacement.shadow(shadow).advance(replacement.comparison.old.totals)
+                if begins:
+                    shutil.rmtree(shadow, ignore_errors=True)
+                self._look(replacement.task if begins else "following the job")
+                replacement.shadow(shadow, self._look).advance(replacement.comparison.old.totals)
             seconds = time.monotonic() - since
             if seconds < _SHORT or seconds > last * _SHORTER:
                 break

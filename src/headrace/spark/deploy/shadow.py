@@ -8,8 +8,9 @@ to the watermark that the job has handled. No sink outside gets a row.
 from __future__ import annotations
 
 import shutil
+import time
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,7 @@ from headrace.durable import atomic, private
 from headrace.durable.links import link
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
+from headrace.jvm.session import session
 from headrace.ops import Sink, kind_of, sources_of
 from headrace.plan import Node, order
 from headrace.spark.checkpoint.folder import Stored
@@ -34,8 +36,12 @@ from headrace.spark.deploy.stores import Origin
 from headrace.spark.run.failures import failure
 from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.start import begin
+from headrace.spark.run.summary import many
 
 _PAUSE_MS = 20
+
+_LOOK = 5.0
+"""The seconds between two lines about the progress."""
 
 _OF_FILES = ("FILE_BROKEN", "FILE_CHANGED")
 """The errors that say that a file is not as it was."""
@@ -52,7 +58,8 @@ class Shadow:
 
 class ShadowRun:
     """A shadow run in the folder `place`, which it continues or makes, for the checkpoint in `real`. `origins`: the stored queries by name.
-    `handled`: the watermark up to which each query of the job has handled time, by its name, in milliseconds.
+    `handled`: the watermark up to which each query of the job has handled time, by its name, in milliseconds. `look` is called with a line
+    about the progress, again and again.
     """
 
     def __init__(
@@ -65,10 +72,11 @@ class ShadowRun:
         place: Path,
         partitions: int,
         handled: Mapping[str, int],
+        look: Callable[[str], object],
     ) -> None:
         self._relocation, self._rebuild, self._origins = relocation, rebuild, origins
         self._real, self._folder, self._partitions = real, place, partitions
-        self._handled = handled
+        self._handled, self._look = handled, look
         corrected = [sink for query in job.queries for sink in query.sinks if str(sink.name) in rebuild.corrected]
         behind = {str(node.name) for node in order(corrected)}
         corrected = [sink for sink in corrected if self._was_read(sink)]
@@ -200,10 +208,13 @@ class ShadowRun:
         """Repeat the logged epochs of each query up to `epoch`, and return its counts."""
         if all(logged(self._query(query), "commits") >= logged(self._query(query), "offsets") for query in self._identity.queries):
             return [recorded(self._folder / "record", query.name) for query in self._identity.queries]
-        begun = begin(self._job, self._folder, held=True)
+        begun, looked = begin(self._job, self._folder, held=True), time.monotonic()
         try:
             for query in begun.queries:
                 while logged(self._query(query.identity), "commits") < min(epoch, logged(self._query(query.identity), "offsets")):
+                    if time.monotonic() - looked > _LOOK:
+                        looked = time.monotonic()
+                        self._look(_tasks())
                     if query.handle.awaitTermination(_PAUSE_MS):
                         raise _failed(query, self._folder, self._real)
                 query.handle.stop()
@@ -223,6 +234,14 @@ class ShadowRun:
 
     def _query(self, query: QueryIdentity) -> Path:
         return self._folder / "queries" / query.name
+
+
+def _tasks() -> str:
+    """Describe how far the work of this process's Spark is."""
+    tracker = session().sparkContext.statusTracker()
+    stages = [stage for id in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(id)) is not None]
+    done, all = (sum(numbers) for numbers in ([one.numCompletedTasks for one in stages], [one.numTasks for one in stages]))
+    return f"{done:,} of {many(all, 'task')} of {many(len(stages), 'stage')} done"
 
 
 def _ends(job: SparkJob, operators: Collection[str]) -> list[Sink]:
