@@ -205,7 +205,6 @@ def test_refused(tmp_path: Path) -> None:
         for other, code in (
             (rows.filter("v > 3").write.foreach_batch(lambda rows, epoch: None, name="here"), "FUNCTION_GONE"),
             (memory.write.files(tmp_path / "memory", format="json", name="there"), "ROWS_GONE"),
-            (rows.write.memory(name="there"), "CANNOT_DEPLOY"),
             (rows.write.files(tmp_path / "owned", format="json", name="there"), "FOLDER_OWNED"),
             (
                 hr.read.files(tmp_path / "none", format="json", schema="k int", name="none").write.files(tmp_path / "n", format="json"),
@@ -215,6 +214,14 @@ def test_refused(tmp_path: Path) -> None:
             with pytest.raises(hr.HeadraceError) as refused:
                 hr.job("sums", sink, other).deploy(checkpoint=state)
             assert refused.value.code == code
+        check_error(
+            """
+            CANNOT_DEPLOY: there is read in the process that builds the job, and another one runs it
+              hint: stop the job, deploy, and start it; or write to a sink that others can read
+              more: headrace error CANNOT_DEPLOY
+            """,
+            lambda: hr.job("sums", sink, rows.write.memory(name="there")).deploy(checkpoint=state),
+        )
         with candidate.claim(state):
             check_error(
                 """
