@@ -53,7 +53,7 @@ class Receiver:
             if command.arguments.get("term") != checkpoint.lease.term:
                 raise _overtaken(request, "another process runs it")
             replacement = request.replacement(checkpoint)
-            notices = replacement.refuse()
+            notices = replacement.refuse(starts=True)
             if not replacement.changed:
                 return None, {"report": replacement.report(notices, 0.0).to_json()}
             if command.arguments.get("purpose") != replacement.purpose:

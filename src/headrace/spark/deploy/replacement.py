@@ -46,7 +46,7 @@ from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.failures import full
 from headrace.spark.run.holders import held
-from headrace.spark.run.outlets import Outlet, at, each, outlets_of
+from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
 from headrace.spark.run.ready import refuse_endless, sealed, suit
 from headrace.spark.run.start import check_inputs
 from headrace.spark.run.summary import many
@@ -127,18 +127,17 @@ class Replacement:
         `refuse`.
         """
         try:
-            return self.refuse(cut=cut), ()
+            return self.refuse(starts=cut, cut=cut), ()
         except HeadraceError as error:
             if not dry_run or error.code not in _OF_THE_VERSION:
                 raise
             return (), (error, *error.also)
 
-    def refuse(self, *, cut: bool = False) -> tuple[str, ...]:
-        """Raise what keeps this version from continuing. Returns the notices of a start. `cut`: the checkpoint is a copy, with which its
-        sinks are not of one history, because the job has gone on.
+    def refuse(self, *, starts: bool = False, cut: bool = False) -> tuple[str, ...]:
+        """Raise what keeps this version from continuing. Returns the notices of a start. `starts`: the job runs, and goes on at once.
+        `cut`: the checkpoint is a copy, with which its sinks are not of one history, because the job has gone on.
         """
-        check_inputs(self.job)
-        suit(self.job, starting=True)
+        provide(self.job)
         self._refuse_sealed()
         names, identity = self.relocation.names, self.relocation.identity
         outlets = {
@@ -146,7 +145,8 @@ class Replacement:
             for query, name in each(self.job, names)
         }
         self._refuse_placed(outlets)
-        self._refuse_start(outlets)
+        if starts:
+            self._refuse_start(outlets)
         marks = {
             one.name: (place_of(one.sink), self._mark(one, name))
             for name, sinks in outlets.items()
@@ -164,7 +164,9 @@ class Replacement:
         return notices
 
     def _refuse_start(self, outlets: Mapping[str, list[Outlet]]) -> None:
-        """Raise why sources that are new, or sinks, would keep the version from starting."""
+        """Raise what would keep the version from starting: sources, lookups and sinks that cannot be used now."""
+        check_inputs(self.job)
+        suit(self.job, starting=True)
         known = {source for query in self.stored.identity.queries for source in query.sources}
         for source in self.job.sources:
             if str(source.name) not in known:
