@@ -121,15 +121,23 @@ def test_what_fails_in_a_page_is_not_printed(server: Server, capfd: pytest.Captu
 
 
 def test_a_client_that_goes_away_is_not_printed(server: Server, capfd: pytest.CaptureFixture[str]) -> None:
-    reset = threading.Event()
-    server.pages = {**PAGES, "/large": lambda accept: ((reset.wait(30) and bytes(1 << 24)) or b"", "text/plain")}
+    begun, reset = threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []
+
+    def large(accept: str) -> tuple[bytes, str]:
+        threads.append(threading.current_thread())
+        begun.set()
+        reset.wait(30)
+        return bytes(1 << 24), "text/plain"
+
+    server.pages = {**PAGES, "/large": large}
     connection = socket.create_connection(("127.0.0.1", server.server_port), timeout=30)
     connection.sendall(b"GET /large HTTP/1.0\r\nHost: localhost\r\n\r\n")
-    before = {thread for thread in threading.enumerate() if "process_request_thread" in thread.name}
+    assert begun.wait(30)
     connection.close()
     reset.set()
-    for thread in before:
-        thread.join(30)
+    threads[0].join(30)
+    assert not threads[0].is_alive()
     assert fetch(server)[0] == 200
     assert capfd.readouterr() == ("", "")
 
