@@ -40,7 +40,7 @@ def running(folder: Path) -> hr.Job:
 
 
 def with_one_more(folder: Path) -> hr.Job:
-    return views(folder, views=True, follow=True, also=lambda read: _view(folder / "views", read))
+    return views(folder, views=True, follow=True, also=lambda read: [_view(folder / "views", read)])
 
 
 def alone(folder: Path) -> hr.Job:

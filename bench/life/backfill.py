@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,9 @@ def backfill(spark: SparkSession, folder: Path, scale: float) -> Result:
     return Result(title, "s", seconds, [Goal("of Spark batch", ratio, LIMIT)], ["each step once; Spark batch the second time"])
 
 
-def job(folder: Path, *, views: bool, follow: bool = False, also: Callable[[Mapping[str, hr.Stream]], hr.Sink] | None = None) -> hr.Job:
+def job(
+    folder: Path, *, views: bool, follow: bool = False, also: Callable[[Mapping[str, hr.Stream]], Sequence[hr.Sink]] = lambda read: ()
+) -> hr.Job:
     read = {
         name: hr.read.files(folder / "tables" / name, format="parquet", schema=schema, name=name, follow=follow)
         for name, schema in SCHEMAS.items()
@@ -67,4 +69,4 @@ def job(folder: Path, *, views: bool, follow: bool = False, also: Callable[[Mapp
         warnings.simplefilter("ignore", UserWarning)
         for query in QUERIES if views else ():
             sinks.append(written(hr.sql(query.text, **{name: read[name] for name in query.tables}).named(query.name), query.name))
-    return hr.job("tpch", *sinks, *([] if also is None else [also(read)]))
+    return hr.job("tpch", *sinks, *also(read))

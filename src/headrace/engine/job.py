@@ -12,9 +12,10 @@ from headrace.analysis.guarantee import EXACTLY
 from headrace.engine.flags import refuse_others
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.paths import with_paths
+from headrace.engine.standby import standing_by
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError, here
-from headrace.interrupts import interruptible, interruption
+from headrace.interrupts import interruptible
 from headrace.jvm.session import session
 from headrace.monitor import monitor_of
 from headrace.plan import DisplayNames, Explanation, Plan, displayed, facts
@@ -169,7 +170,9 @@ class Job:
             session()
             compiled = self._compiled()
             with Signals() as signals, display:
-                run = self._start(compiled, chosen, fresh, flush, self._waits(lambda: signals.stop_requests > 0) if standby else None)
+                run = self._start(
+                    compiled, chosen, fresh, flush, standing_by(self.name, lambda: signals.stop_requests > 0) if standby else None
+                )
                 summary = run.watch(lambda: display.show(lambda: run.progress, run.status), signals)
         assert summary is not None  # without a timeout `watch` ends with the run
         if chosen.progress is None and progress is None and _is_script() and not sys.stderr.isatty():
@@ -205,7 +208,7 @@ class Job:
         """
         refuse_others(fresh=fresh, flush=flush is None or flush, standby=standby)
         chosen, display = self._start_settings(checkpoint, every, partitions, progress, metrics_port)
-        run = self._start(self._compiled(), chosen, fresh, flush, self._waits(lambda: False) if standby else None)
+        run = self._start(self._compiled(), chosen, fresh, flush, standing_by(self.name, lambda: False) if standby else None)
         run.display = display
         return run
 
@@ -243,23 +246,14 @@ class Job:
             deploys=Receiver,
             monitor=monitor_of(chosen),
         )
-        address = [] if run.metrics_url is None else [f"status and metrics at {run.metrics_url}"]
-        for line in (*run.notices, *([_SEALS] if flush is None and run.first_end else []), *address):
+        lines = [*run.notices]
+        if flush is None and run.first_end:
+            lines.append(_SEALS)
+        if run.metrics_url is not None:
+            lines.append(f"status and metrics at {run.metrics_url}")
+        for line in lines:
             print(f"{self.name}: {line}", file=sys.stderr, flush=True)
         return run
-
-    def _waits(self, stopped: Callable[[], bool]) -> Callable[[str], None]:
-        """Return the callback of a waiting standby: it prints each reason to wait once, and raises an interruption when `stopped`."""
-        shown: set[str] = set()
-
-        def waits(text: str) -> None:
-            if stopped():
-                raise interruption()
-            if text not in shown:
-                shown.add(text)
-                print(f"{self.name}: {text}", file=sys.stderr, flush=True)
-
-        return waits
 
     def deploy(
         self,
@@ -296,11 +290,15 @@ class Job:
         """
         refuse_while_loading(f"the job {self.name}")
         refuse_others(dry_run=dry_run)
-        look = (lambda line: None) if progress is None else progress
         chosen = settings(self.name, self._settings, checkpoint=checkpoint, partitions=partitions)
         with displayed(self.plan):
             return deploy(
-                self._compiled(), chosen.checkpoint, partitions=chosen.partitions, on_change=on_change, dry_run=dry_run, look=look
+                self._compiled(),
+                chosen.checkpoint,
+                partitions=chosen.partitions,
+                on_change=on_change,
+                dry_run=dry_run,
+                look=progress or (lambda line: None),
             )
 
     def savepoint(self, name: str, *, checkpoint: str | os.PathLike[str] | None = None, pinned: bool = False) -> Savepoint:

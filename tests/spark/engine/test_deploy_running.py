@@ -306,6 +306,30 @@ def test_several_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert run.error is None
 
 
+def test_another_purpose_in_a_later_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shadow run begins anew: operators that it did not have would lack the rows of the first round."""
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    monkeypatch.setattr(sender, "_SHORT", 0)
+    monkeypatch.setattr(sender, "_SHORTER", 1000)
+    steps: list[str] = []
+    folders: list[bool] = []
+
+    def look(line: str) -> None:
+        steps.append(line)
+        folders.append((state / "candidate" / "shadow").exists())
+
+    monkeypatch.setattr(Replacement, "purpose", property(lambda self: "other" if steps else "first"))
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 50)
+        job(tmp_path, 40).deploy(checkpoint=state, progress=look)
+        until(lambda: held(tmp_path / "out") == sums_of(tmp_path, 40))
+    begins = "computing 1 operator and 1 sink again from 50 rows"
+    assert steps == [begins, begins, *["following the job"] * 6, "switching"]
+    assert folders == [False, False, *[True] * 7]
+    assert run.error is None
+
+
 def test_a_sender_that_cancels_while_the_job_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was prepared belongs to the process that switches."""
     put(tmp_path, 0)

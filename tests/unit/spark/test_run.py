@@ -263,6 +263,7 @@ class Switching:
     """Replaces the queries of a run by themselves, started later."""
 
     has_ended = False
+    later: Started | None = None
 
     def __init__(self, started: Started) -> None:
         self._started = started
@@ -277,20 +278,31 @@ class Switching:
 
 def test_a_source_is_not_idle_because_the_version_is_new(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """How long a source was silent counts from the start of the version, of which nothing else is known."""
-    began: list[float] = []
-    handle = Handle()
-    # the threads of other tests may still run
-    monkeypatch.setattr(RunningQuery, "advance_idle", lambda self, started: began.append(started) if self.handle is handle else None)
+    handle, looked = Handle(), threading.Event()
     handle.hold = handle.release = lambda: None  # type: ignore[attr-defined]
     handle.isHeld = lambda: True  # type: ignore[attr-defined]
-    run = start(handle, deploys=Switching)
+    switching: list[Switching] = []
+    began: list[float] = []
+
+    def advance_idle(query: RunningQuery, started: float) -> None:
+        # the threads of other tests may still run
+        if query.handle is handle and switching[0].later is not None:
+            began.append(started)
+            looked.set()
+
+    def deploys(started: Started) -> Deploys:
+        switching.append(Switching(started))
+        return switching[0]
+
+    monkeypatch.setattr(RunningQuery, "advance_idle", advance_idle)
+    run = start(handle, deploys=deploys)
     command = Command.make("deploy")
     channel.send(run.checkpoint, command)
     channel.answered(run.checkpoint, command, lambda: True)
+    assert looked.wait(30)
     handle.requestStop()
-    assert run.wait(30) is not None
-    first, *later = sorted(set(began))
-    assert later in ([], [first + 1000])
+    assert run.wait(30) is not None and switching[0].later is not None
+    assert set(began) == {switching[0].later.at}
 
 
 def test_letters_of_a_query_that_a_deploy_has_dropped() -> None:

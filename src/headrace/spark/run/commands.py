@@ -19,10 +19,9 @@ from headrace.spark.checkpoint.lease import Holder, heartbeat
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.query import RunningQuery
 
-_RESTART = "the job was started with another version: restart it with the installed one"
-
-
 CUT, DEPLOY = "cut", "deploy"
+
+_RESTART = "the job was started with another version: restart it with the installed one"
 
 
 @dataclass(frozen=True)
