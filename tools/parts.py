@@ -24,7 +24,7 @@ from headrace.ops.parts import LookupRequest, ProgramRequest, RelationRequest, R
 from headrace.ops.relational import Relational  # noqa: E402
 from headrace.plan.node import REGISTRY  # noqa: E402
 from headrace.spark.compile.fields import Document  # noqa: E402
-from headrace.spark.deploy.parts import DeploymentText  # noqa: E402
+from headrace.spark.deploy.parts import DeploymentText, ExportText  # noqa: E402
 from headrace.spark.inspect.parts import Inspection  # noqa: E402
 
 KERNEL = ROOT / "src" / "headrace" / "kernel"
@@ -38,7 +38,7 @@ DOCUMENTS: Mapping[str, tuple[type[Part], ...]] = {
     "Document": (Document,),
     "Requests": (StepsRequest, RelationRequest, LookupRequest, ProgramRequest),
     "Inspection": (Inspection,),
-    "Deployment": (DeploymentText,),
+    "Deployment": (DeploymentText, ExportText),
 }
 
 Kinds = list[tuple[type[Part], str | None]]

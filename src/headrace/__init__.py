@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from headrace.engine.diff import diff
     from headrace.engine.job import Job
     from headrace.engine.letters import Letters, letters
+    from headrace.engine.portable import export_savepoint, import_savepoint
     from headrace.engine.state import State, state
     from headrace.engine.table import Table
     from headrace.errors import (
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from headrace.spark.checkpoint.savepoints import Savepoint
     from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
     from headrace.spark.deploy.rewind import Rewinding
+    from headrace.spark.portable.contents import Portable
     from headrace.spark.run.run import Run
     from headrace.spark.run.summary import Summary
     from headrace.sql.query import from_dataframe, sql
@@ -92,6 +94,7 @@ _PUBLIC = {
         "headrace.engine.job": "Job",
         "headrace.engine.building": "job",
         "headrace.engine.letters": "Letters letters",
+        "headrace.engine.portable": "export_savepoint import_savepoint",
         "headrace.engine.state": "State state",
         "headrace.engine.table": "Table",
         "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
@@ -112,6 +115,7 @@ _PUBLIC = {
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.deploy.rewind": "Rewinding",
+        "headrace.spark.portable.contents": "Portable",
         "headrace.spark.run.run": "Run",
         "headrace.spark.checkpoint.savepoints": "Savepoint",
         "headrace.spark.deploy.deployment": "Deployment Diff Verdict",
@@ -141,6 +145,7 @@ __all__ = [
     "Output",
     "Plan",
     "PlanError",
+    "Portable",
     "Program",
     "ProgramError",
     "Rewinding",
@@ -169,11 +174,13 @@ __all__ = [
     "each",
     "elsewhen",
     "emit",
+    "export_savepoint",
     "expr",
     "f",
     "from_dataframe",
     "hop",
     "hours",
+    "import_savepoint",
     "job",
     "let",
     "letters",

@@ -68,7 +68,7 @@ INNER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("stream",),
         ("broadcast", "read"),
     ),
-    "spark": (("compile",), ("checkpoint",), ("run",), ("deploy", "inspect")),
+    "spark": (("compile",), ("checkpoint",), ("run",), ("deploy", "inspect"), ("portable",)),
 }
 
 INSIDE = {f"headrace.{package}" for package in INNER}

@@ -1,4 +1,4 @@
-"""`headrace savepoint ...`: copies of a job's checkpoint as of a moment between two epochs."""
+"""`headrace savepoint ...`: copies of a job's checkpoint as of a moment between two epochs, and portable ones."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from typing import Any
 
 from headrace.cli import rows
 from headrace.cli.numbers import whole
+from headrace.engine.portable import import_savepoint
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
 from headrace.schema.duration import milliseconds
 from headrace.spark.checkpoint.savepoints import Savepoint, delete, prune, savepoint, savepoints
+from headrace.spark.portable.contents import contents
+from headrace.spark.portable.exporting import export
 from headrace.spark.run.commands import take_savepoint
 
 EPILOG = """\
 A savepoint is a complete copy of the checkpoint: plan, state, positions, counts, dead letters. Files are linked, not copied, where the file
 system has links. A running job makes the savepoint between two epochs and continues. --fresh keeps savepoints.
+A portable savepoint is a folder of Parquet files that can be copied to another machine, and read by other programs.
 With both --keep and --older-than, prune deletes a savepoint if either applies.
 """
 
 
 def add(commands: Any) -> None:
     parser: argparse.ArgumentParser = commands.add_parser(
-        "savepoint", help="make, list and delete savepoints of a job", description="Work with the savepoints of a job.", epilog=EPILOG
+        "savepoint", help="make, list, delete and move savepoints of a job", description="Work with the savepoints of a job.", epilog=EPILOG
     )
     parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _named(parts, "create", "make a savepoint", _create).add_argument("--pin", action="store_true", help="keep it when others are pruned")
@@ -34,6 +38,16 @@ def add(commands: Any) -> None:
     listing.add_argument("--json", action="store_true", help="print JSON")
     _named(parts, "show", "describe a savepoint", _show)
     _named(parts, "delete", "delete a savepoint", _delete)
+    exporting = _named(parts, "export", "write a savepoint as a portable one", _export)
+    exporting.add_argument("folder", metavar="FOLDER", help="the folder to write, which must not exist")
+    exporting.add_argument("--json", action="store_true", help="print JSON")
+    importing = parts.add_parser(
+        "import", help="make a checkpoint of a portable savepoint", description="Make a checkpoint of a portable savepoint."
+    )
+    importing.add_argument("folder", metavar="FOLDER", help="the folder that `export` wrote")
+    importing.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint to make (default: .headrace/NAME)")
+    importing.add_argument("--partitions", metavar="N", help="the tasks of each level (default: the setting, else as before)")
+    importing.set_defaults(run=_import)
     pruning = _part(parts, "prune", "delete old savepoints that are not pinned", _prune)
     pruning.add_argument("--keep", type=whole(0), metavar="N", help="delete all but the newest N")
     pruning.add_argument("--older-than", metavar="DURATION", help='delete those older than this, such as "30 days"')
@@ -75,6 +89,18 @@ def _show(options: argparse.Namespace) -> int:
 
 def _delete(options: argparse.Namespace) -> int:
     print(f"deleted {delete(_folder(options), options.name)}")
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    portable = export(savepoint(_folder(options), options.name), Path(options.folder))
+    print(json.dumps(portable.to_json(), indent=2) if options.json else f"exported {portable}")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    checkpoint = import_savepoint(options.folder, checkpoint=options.checkpoint, partitions=options.partitions)
+    print(f"made {checkpoint} of {contents(Path(options.folder)).portable}")
     return 0
 
 

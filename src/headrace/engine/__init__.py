@@ -5,11 +5,13 @@ from headrace.engine.collect import collect
 from headrace.engine.diff import diff
 from headrace.engine.job import Job
 from headrace.engine.letters import Letters, letters
+from headrace.engine.portable import export_savepoint, import_savepoint
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
 from headrace.spark.deploy.rewind import Rewinding
+from headrace.spark.portable.contents import Portable
 from headrace.spark.run.run import Run
 from headrace.spark.run.summary import Summary
 
@@ -18,6 +20,7 @@ __all__ = [
     "Diff",
     "Job",
     "Letters",
+    "Portable",
     "Rewinding",
     "Run",
     "Savepoint",
@@ -27,6 +30,8 @@ __all__ = [
     "Verdict",
     "collect",
     "diff",
+    "export_savepoint",
+    "import_savepoint",
     "job",
     "letters",
     "state",

@@ -16,7 +16,7 @@ from headrace.settings import JOBS
 from headrace.spark.checkpoint.folder import Stored, is_checkpoint, is_clearing, stored_in
 from headrace.spark.checkpoint.switch import is_switching
 from headrace.spark.inspect import tables
-from headrace.spark.inspect.inspect import Inspected, Rows, unknown_table
+from headrace.spark.inspect.inspect import Inspected, Rows, in_stores, unknown_table
 from headrace.spelling import suggestion
 
 
@@ -120,7 +120,7 @@ class State:
 
     @cached_property
     def _inspected(self) -> Inspected:
-        inspected = Inspected(self.folder, self._stored, self._kept, self.queries)
+        inspected = Inspected(self.folder, self._stored, self._kept, in_stores(self.folder, self.queries), self._stored.partitions)
         if not inspected.schemas:
             raise _none(self.job)
         return inspected

@@ -17,7 +17,7 @@ from headrace.ops.operator import operator
 from headrace.ops.relational import Stateful
 from headrace.packages import Packages
 from headrace.plan import Fact, Node, Plan, facts, order
-from headrace.spark.inspect.inspect import document
+from headrace.spark.inspect.inspect import document, in_stores
 from headrace.spark.inspect.tables import kept
 from headrace.testing import Harness
 from tests.spark.facts.cases import cases, of_processing_time
@@ -156,7 +156,7 @@ def _states(spark: SparkSession, checkpoint: Path, plan: Plan, epoch: int) -> Ma
     stored = stored_job(checkpoint)
     # Sources of a harness are not those that a plan names.
     operators = [replace(one, node=plan.nodes[one.entry.shape.name]) for one in kept(stored)]
-    request = document(checkpoint, stored, operators, {one.query: epoch for one in operators})
+    request = document(stored, operators, in_stores(checkpoint, {one.query: epoch for one in operators}), stored.partitions)
     reached = json.loads(jvm(spark).headrace.inspect.Reached.counts(java_session(spark), request))
     names = {str(one.entry.op): one.entry.shape.name for one in operators} | {"0": ""}
     return {names[op]: Kept(**counts) for op, counts in reached.items()}

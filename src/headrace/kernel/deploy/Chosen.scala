@@ -40,13 +40,6 @@ private[deploy] final class Chosen(level: Int, ops: Set[Int], before: Int, after
       }
     }
 
-    rows.flatMap(chosen) ++ new Iterator[InternalRow] {
-      override def hasNext: Boolean = {
-        counts.values.foreach(counted.add)
-        counts.clear()
-        false
-      }
-      override def next(): InternalRow = Iterator.empty.next()
-    }
+    rows.flatMap(chosen) ++ Counted.atTheEnd(counts.values, counted)
   }
 }

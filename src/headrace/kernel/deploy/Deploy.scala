@@ -1,8 +1,8 @@
 package headrace.deploy
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import headrace.document.{DeploymentText, OriginText, StoreText}
-import headrace.query.{Chain, Confs, Numbered}
+import headrace.document.{DeploymentText, StoreText}
+import headrace.query.Confs
 import headrace.state.SparkState
 import headrace.wire.Wire
 import org.apache.spark.sql.{functions, DataFrame, SparkSession}
@@ -37,7 +37,7 @@ object Deploy {
 private final class Composition(own: SparkSession, deployment: DeploymentText) {
   private val changes = deployment.changes.map(Change.of).map(change => change.op -> change).toMap
   private val counted = own.sparkContext.collectionAccumulator[Counted]
-  private val origins = deployment.from.map(new Origin(_))
+  private val origins = deployment.from.map(Origin.of(own, _, deployment.clock))
 
   def run(): String = {
     val mode = deployment.clock match {
@@ -52,19 +52,13 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
   }
 
   private def written(number: Int, level: StoreText): StateFiles.Written = {
-    val parts = for {
-      origin <- origins
-      (at, ops) <- origin.levels(level.operators.toSet)
-      (operator, metadata) <- origin.operators.get(at)
-    } yield (chosen(number, ops, origin, operator), metadata.contains(SparkState.bags(at)))
-    val bags = parts.exists(_._2)
-    val rows = parts.map(_._1).reduceOption(_ union _).map(moved(_, level.operators)).getOrElse(none)
-    StateFiles.Written(new Declared(number, deployment.clock != "none", bags), rows)
-  }
-
-  private def chosen(number: Int, ops: Set[Int], origin: Origin, operator: Int): DataFrame = {
-    val from = StateFiles.rows(own, origin.text.folder, origin.text.epoch, operator)
-    staged(new Chosen(number, ops, origin.text.partitions, deployment.partitions, counted), toAttributes(StoreRows.schema), from)
+    val parts = origins.flatMap(_.taken(level.operators.toSet))
+    val chosen = parts.map { part =>
+      val work = new Chosen(number, part.ops, part.partitions, deployment.partitions, counted)
+      staged(work, toAttributes(StoreRows.schema), part.rows)
+    }
+    val rows = chosen.reduceOption(_ union _).map(moved(_, level.operators)).getOrElse(none)
+    StateFiles.Written(new Declared(number, deployment.clock != "none", parts.exists(_.hasPages)), rows)
   }
 
   /** Rows in their new form, in their new partition. */
@@ -87,20 +81,6 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
     Inside.frame(own, own.sparkContext.parallelize(Seq.empty[InternalRow], deployment.partitions), StoreRows.schema)
 
   private def staged(work: Work, output: Seq[Attribute], from: DataFrame): DataFrame = Inside.frame(own, Stage(work, output, Inside.plan(from)))
-
-  /** A stored query from which state is taken. */
-  private final class Origin(val text: OriginText) {
-
-    /** The number and the metadata of Spark's operator for each level. */
-    val operators: Map[Int, (Int, String)] =
-      new Numbered(own, text.folder).operators(text.epoch).flatMap { case (number, metadata) =>
-        Chain.levelOf(metadata).map(level => level -> (number, metadata))
-      }.toMap
-
-    /** Where the state of some operators lies: the operators by level. */
-    def levels(ops: Set[Int]): Map[Int, Set[Int]] =
-      text.operators.filter(taken => ops(taken.op)).groupMap(_.level)(_.op).map { case (level, here) => level -> here.toSet }
-  }
 }
 
 /** A level that only declares its state. */

@@ -45,6 +45,19 @@ private[deploy] object StoreRows {
     else if (family.endsWith("_cells")) Whole
     else throw new headrace.HeadraceKernelException("INTERNAL", s"a level has no column family $family")
 
+  /** Names of families for rows that are in no level yet. */
+  val Values: UTF8String = UTF8String.fromString(SparkState.values(0))
+  val Pages: UTF8String = UTF8String.fromString(SparkState.bags(0))
+
+  /** Spark's names of the families of alarms under a clock: by group, and by time. */
+  def alarms(clock: String): (UTF8String, UTF8String) = {
+    val timers = if (clock == "processing") "$procTimers" else "$eventTimers"
+    (UTF8String.fromString(s"${timers}_keyToTimestamp"), UTF8String.fromString(s"${timers}_timestampToKey"))
+  }
+
+  /** The number of a page in the key of its row. */
+  def pageNumber(bag: Int, number: Long): Long = SparkState.page(bag, number)
+
   /** The name of a family in another level. */
   def at(level: Int, family: UTF8String): UTF8String = kind(family.toString) match {
     case Whole => UTF8String.fromString(SparkState.values(level))
@@ -62,6 +75,8 @@ private[deploy] final class StoreRows {
   private val plain = UnsafeProjection.create(StoreRows.schema)
   private val keys = Seq(Whole, Page, AlarmByGroup, AlarmByTime).map(kind => kind -> UnsafeProjection.create(kind.key)).toMap[Kind, UnsafeProjection]
   private val binary = UnsafeProjection.create(StructType(Seq(StructField("value", BinaryType))))
+  /** What Spark stores as the value of a timer. */
+  private val nothing = UnsafeProjection.create(Array[DataType](NullType)).apply(InternalRow(null)).getBytes
   private val key = new UnsafeRow(2)
   private val value = new UnsafeRow(1)
 
@@ -93,6 +108,16 @@ private[deploy] final class StoreRows {
   /** Makes a row with the value unchanged. */
   def raw(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, value: Array[Byte], former: Array[Byte]): UnsafeRow =
     whole(new GenericInternalRow(Array[Any](InternalRow(group), keyBytes(group, kind, number), value, family, former)))
+
+  /** Makes the row of a value or a page. */
+  def row(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, bytes: Array[Byte]): UnsafeRow =
+    stored(group, kind, number, family, binary(InternalRow(bytes)).getBytes)
+
+  /** Makes the row of an alarm. */
+  def alarm(group: Array[Byte], kind: Kind, millis: Long, family: UTF8String): UnsafeRow = stored(group, kind, millis, family, nothing)
+
+  private def stored(group: Array[Byte], kind: Kind, number: Long, family: UTF8String, value: Array[Byte]): UnsafeRow =
+    plain(new GenericInternalRow(Array[Any](InternalRow(group), keyBytes(group, kind, number), value, family)))
 
   /** A row in another family. */
   def under(family: UTF8String, row: InternalRow): UnsafeRow =

@@ -29,18 +29,6 @@ object DeploymentText {
   implicit val reader: Reader[DeploymentText] = Reader.of("DeploymentText")(of)
 }
 
-/** A stored query from which state is taken, as of the end of an epoch. */
-final case class OriginText(folder: String, epoch: Long, partitions: Int, operators: Seq[TakenText])
-
-object OriginText {
-  private[document] def of(f: Fields): OriginText = OriginText(
-    f[String]("folder"),
-    f[Long]("epoch"),
-    f[Int]("partitions"),
-    f[Seq[TakenText]]("operators"))
-  implicit val reader: Reader[OriginText] = Reader.of("OriginText")(of)
-}
-
 /** An operator whose state is taken, and the level where it lies. */
 final case class TakenText(op: Int, level: Int)
 
@@ -79,4 +67,15 @@ final case class HeldChangeText(side: Int, row: RowChangeText)
 object HeldChangeText {
   private[document] def of(f: Fields): HeldChangeText = HeldChangeText(f[Int]("side"), RowChangeText.of(f))
   implicit val reader: Reader[HeldChangeText] = Reader.of("HeldChangeText")(of)
+}
+
+/** The state of queries, to be written to the folder `to` as the files of a portable savepoint. */
+final case class ExportText(from: Seq[OriginText], to: String, settings: Map[String, String])
+
+object ExportText {
+  private[document] def of(f: Fields): ExportText = ExportText(
+    f[Seq[OriginText]]("from"),
+    f[String]("to"),
+    f[Map[String, String]]("settings"))
+  implicit val reader: Reader[ExportText] = Reader.of("ExportText")(of)
 }

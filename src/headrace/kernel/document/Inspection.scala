@@ -1,7 +1,7 @@
 // Written by tools/parts.py from the dataclasses in Python; a test compares. `make parts` writes it anew.
 package headrace.document
 
-/** The state of a checkpoint, to be shown as tables. */
+/** Stored state, to be shown as tables. `partitions`: the number of them in each store; 1 for a portable savepoint. */
 final case class InspectionText(settings: Map[String, String], partitions: Int, operators: Seq[KeptText])
 
 object InspectionText {
@@ -12,15 +12,10 @@ object InspectionText {
   implicit val reader: Reader[InspectionText] = Reader.of("InspectionText")(of)
 }
 
-/** An operator with state: as in a query document, in the folder of its query, after an epoch. `called` begins its tables' names. */
-final case class KeptText(operator: OperatorText, level: Int, checkpoint: String, epoch: Long, called: String)
+/** An operator with state: as in a query document. `called` begins its tables' names. */
+final case class KeptText(operator: OperatorText, state: StateText, called: String)
 
 object KeptText {
-  private[document] def of(f: Fields): KeptText = KeptText(
-    f[OperatorText]("operator"),
-    f[Int]("level"),
-    f[String]("checkpoint"),
-    f[Long]("epoch"),
-    f[String]("called"))
+  private[document] def of(f: Fields): KeptText = KeptText(f[OperatorText]("operator"), f[StateText]("state"), f[String]("called"))
   implicit val reader: Reader[KeptText] = Reader.of("KeptText")(of)
 }

@@ -1,40 +1,20 @@
 package headrace.inspect
 
-import scala.collection.mutable
-
-import headrace.query.{Chain, Numbered}
-import headrace.state.SparkState
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.headrace.{Inside, StateFiles}
-import org.apache.spark.sql.types.StructType
 
-/** Spark's state of the levels of one query after an epoch, read by Spark's own state source. A variable that did not exist at that epoch
-  * is empty.
-  */
-private[inspect] class Families(session: SparkSession, checkpoint: String, epoch: Long) {
-  private val operators: Map[Int, (Int, String)] =
-    new Numbered(session, checkpoint).operators(epoch).flatMap { case (number, metadata) =>
-      Chain.levelOf(metadata).map(level => level -> (number, metadata))
-    }.toMap
-  private val read = mutable.HashMap.empty[String, RDD[InternalRow]]
+/** The stored state of an operator, and maybe of others. */
+private[inspect] trait Families {
 
   /** Rows (group key, bytes) of state values. */
-  def values(level: Int): RDD[InternalRow] = variable(level, SparkState.values(level), "key", "value")
+  def values: RDD[InternalRow]
 
   /** Rows (group key, number of bag and page, bytes) of the pages of bags. */
-  def pages(level: Int): RDD[InternalRow] =
-    variable(level, SparkState.bags(level), "key", "user_map_key", "user_map_value")
+  def pages: RDD[InternalRow]
+}
 
-  private def variable(level: Int, name: String, columns: String*): RDD[InternalRow] = operators.get(level) match {
-    case Some((number, metadata)) if metadata.contains(name) =>
-      read.getOrElseUpdate(name, Inside.rows(contents(StateFiles.variable(session, checkpoint, epoch, number, name), columns)))
-    case _ => session.sparkContext.emptyRDD[InternalRow]
-  }
-
-  /** Unwraps the columns: Spark wraps each in a struct of one field. */
-  private def contents(frame: DataFrame, columns: Seq[String]): DataFrame =
-    frame.select(columns.map(name => col(name).getField(frame.schema(name).dataType.asInstanceOf[StructType].head.name)): _*)
+/** All that a level of a query stores. */
+private[inspect] final class OfLevel(levels: Levels, level: Int) extends Families {
+  override def values: RDD[InternalRow] = levels.values(level)
+  override def pages: RDD[InternalRow] = levels.pages(level)
 }

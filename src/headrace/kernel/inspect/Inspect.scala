@@ -1,7 +1,7 @@
 package headrace.inspect
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import headrace.document.InspectionText
+import headrace.document.{InspectionText, PortableStateText, StoreStateText}
 import headrace.operator.Table
 import headrace.query.Confs
 import org.apache.spark.sql.SparkSession
@@ -14,25 +14,30 @@ import org.apache.spark.sql.headrace.{Inside, Settings}
 object Inspect {
   def open(session: SparkSession, document: String): Inspected = {
     val own = Inside.clone(session)
-    val all = kept(own, document, new Families(own, _, _))
+    val all = kept(own, document, new Levels(own, _, _))
     val names = new TableNames(all.map(_.called))
     new Inspected(own, all.flatMap { one =>
       one.layout.parts.collect { case table: Table => (names.give(one.called, table.suffix), table.schema, one.tables.rows(table)) }
     })
   }
 
-  /** The operators of a document; `families` gives the state in a query's folder after an epoch. */
-  private[inspect] def kept(own: SparkSession, document: String, families: (String, Long) => Families): Seq[Kept] = {
+  /** The operators of a document; `levels` gives the state in a query's folder after an epoch. */
+  private[inspect] def kept(own: SparkSession, document: String, levels: (String, Long) => Levels): Seq[Kept] = {
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
     val read = Settings.under(own)(InspectionText.reader.read(new ObjectMapper().readTree(document), ""))
-    read.operators
-      .map(_.checkpoint)
-      .distinct
-      .foreach(folder => Confs.stored(own, read.partitions, folder).foreach { case (name, value) => own.conf.set(name, value) })
+    val places = read.operators.map(_.state).collect { case one: StoreStateText => (one.checkpoint, one.epoch) }.distinct
+    places.map(_._1).distinct.foreach { folder =>
+      Confs.stored(own, read.partitions, folder).foreach { case (name, value) => own.conf.set(name, value) }
+    }
     Settings.under(own) {
-      val places = read.operators.map(o => (o.checkpoint, o.epoch)).distinct
-      val from = places.map { case place @ (folder, epoch) => place -> families(folder, epoch) }.toMap
-      read.operators.map(o => Kept.of(own, o, from(o.checkpoint -> o.epoch), read.partitions))
+      val from = places.map { case place @ (folder, epoch) => place -> levels(folder, epoch) }.toMap
+      read.operators.map { one =>
+        val families = one.state match {
+          case stored: StoreStateText => new OfLevel(from(stored.checkpoint -> stored.epoch), stored.level)
+          case portable: PortableStateText => new OfFiles(own, portable.files, one.operator.op)
+        }
+        Kept.of(own, one, families, read.partitions)
+      }
     }
   }
 }

@@ -12,8 +12,8 @@ import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.RowOrdering
 import org.apache.spark.sql.functions.col
-import org.apache.spark.sql.headrace.{Inside, SessionSql}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.headrace.{FileWriting, Inside, SessionSql}
+import org.apache.spark.sql.types.{StringType, StructType}
 import org.json4s._
 import org.json4s.jackson.JsonMethods
 
@@ -36,6 +36,17 @@ final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, 
     val order = frame.schema.fields.filter(f => RowOrdering.isOrderable(f.dataType)).map(f => col(s"`${f.name.replace("`", "``")}`"))
     // One task sorts all rows: a global sort would read the state twice.
     answer(if (limit < 0) frame.repartition(1).sortWithinPartitions(order.toSeq: _*) else frame.orderBy(order.toSeq: _*), limit)
+  }
+
+  /** Writes the rows of a table as Parquet files. A type that Parquet does not have is written as text. */
+  def write(name: String, path: String): Unit = {
+    val parquet = FileWriting("parquet")
+    val frame = frames(name)
+    val columns = frame.schema.fields.map { f =>
+      val column = frame.col(s"`${f.name.replace("`", "``")}`")
+      if (parquet.holds(f.dataType)) column else column.cast(StringType).as(f.name)
+    }
+    frame.select(columns.toSeq: _*).write.option("compression", "zstd").option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(path)
   }
 
   /** The error of a query, as JSON (`Fault`); null if it is valid. */

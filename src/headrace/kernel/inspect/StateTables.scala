@@ -13,15 +13,15 @@ import org.apache.spark.sql.types.StructType
 /** The tables of one operator, as its layout describes them. `shared` is its group for all keys in one partition; all partitions keep the
   * same.
   */
-private[inspect] final class StateTables(own: SparkSession, level: Int, layout: Layout, keys: Groups, shared: Groups, from: Families) {
+private[inspect] final class StateTables(own: SparkSession, layout: Layout, keys: Groups, shared: Groups, from: Families) {
 
   /** Rows of a table, as UnsafeRows that are valid until the next one is read. Pages are read in the order of the store. */
   def rows(table: Table): RDD[InternalRow] = table match {
-    case of: ValueTable => StateTables.ofValues(from.values(level), layout.key, keys, of)
+    case of: ValueTable => StateTables.ofValues(from.values, layout.key, keys, of)
     case of: BagTable =>
       val groups = if (of.shared) shared else keys
-      val roots = of.root.map(root => StateTables.roots(from.values(level), groups, root))
-      val pages = StateTables.pages(from.pages(level), groups, of.bag)
+      val roots = of.root.map(root => StateTables.roots(from.values, groups, root))
+      val pages = StateTables.pages(from.pages, groups, of.bag)
       val entries = roots.fold(pages)(_.union(pages)).mapPartitions(StateTables.entries)
       StateTables.ofBag(if (of.inOrder) sorted(entries) else entries, layout.key, of)
   }

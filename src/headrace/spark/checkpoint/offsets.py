@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.durable.atomic import replace
 from headrace.durable.sums import unreadable
 
 _CONTROL = "_control"
@@ -77,10 +78,24 @@ class Offsets:
         """Return the offsets of some sources only."""
         return Offsets(self.epoch, {name: offset for name, offset in self.sources.items() if name in names})
 
-    def with_epoch(self, *, watermark: int, partitions: int) -> Offsets:
-        """Return the same offsets under another watermark, in milliseconds, and another number of partitions."""
-        settings = {**self.epoch["conf"], "spark.sql.shuffle.partitions": str(partitions)}
-        return Offsets({**self.epoch, "batchWatermarkMs": watermark, "conf": settings}, self.sources)
+    def with_watermark(self, watermark: int) -> Offsets:
+        """Return the same offsets under another watermark, in milliseconds."""
+        return Offsets({**self.epoch, "batchWatermarkMs": watermark}, self.sources)
+
+    def with_partitions(self, partitions: int) -> Offsets:
+        """Return the same offsets for another number of partitions."""
+        return Offsets({**self.epoch, "conf": {**self.epoch["conf"], "spark.sql.shuffle.partitions": str(partitions)}}, self.sources)
+
+
+def write_logs(folder: Path, epoch: int, offsets: Offsets, *, after: int) -> None:
+    """Write the logs of a query, as if an epoch was running; `after`: the watermark after the one before it, in milliseconds."""
+    for log in ("offsets", "commits"):
+        (folder / log).mkdir()
+    replace(folder / "offsets" / str(epoch), offsets.text)
+    if epoch > 0:
+        # Spark reads the last two logs, although it uses nothing of the earlier one.
+        replace(folder / "offsets" / str(epoch - 1), offsets.text)
+        replace(folder / "commits" / str(epoch - 1), f'v2\n{{"nextBatchWatermarkMs":{after},"stateUniqueIds":{{}}}}')
 
 
 def joined(parts: Sequence[Offsets]) -> Offsets:

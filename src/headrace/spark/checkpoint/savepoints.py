@@ -32,7 +32,7 @@ from headrace.spelling import suggestion
 
 FORMAT = 1
 BEFORE_DEPLOY = "before-deploy-"
-_FILE = "savepoint.json"
+FILE = "savepoint.json"
 _UNFINISHED, _DELETED = ".unfinished", ".deleted"
 
 
@@ -86,7 +86,7 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
     """Make a savepoint of the checkpoint in `folder`, whose queries are all between two epochs; a repeated `command` returns it."""
     place = folder / SAVEPOINTS / valid_name(name)
     if place.exists():
-        if command and (read(place / _FILE) or {}).get("command") == command:
+        if command and (read(place / FILE) or {}).get("command") == command:
             return _read(place)
         raise HeadraceError(
             "SAVEPOINT_EXISTS", f"{folder} has a savepoint {name} already", hint="choose another name, or delete that savepoint first"
@@ -112,7 +112,7 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
         pinned,
     )
     about = {key: value for key, value in savepoint.to_json().items() if key not in ("name", "folder")}
-    atomic.replace(fresh / _FILE, text_of({"format": FORMAT, **about, "command": command}))
+    atomic.replace(fresh / FILE, text_of({"format": FORMAT, **about, "command": command}))
     fresh.rename(place)
     return savepoint
 
@@ -137,7 +137,7 @@ def before_deploys(folder: Path) -> list[str]:
 def savepoint(folder: Path, name: str) -> Savepoint:
     """Return a savepoint by its name."""
     place = folder / SAVEPOINTS / valid_name(name)
-    if not (place / _FILE).is_file():
+    if not (place / FILE).is_file():
         known = [one.name for one in savepoints(folder)]
         hint = suggestion(name, known, f"it has: {', '.join(known)}" if known else "it has none")
         raise HeadraceError("UNKNOWN_SAVEPOINT", f"{folder} has no savepoint {name}", hint=hint)
@@ -163,7 +163,7 @@ def prune(folder: Path, *, keep: int | None, older_than: timedelta | None) -> tu
 
 
 def _read(place: Path) -> Savepoint:
-    file = place / _FILE
+    file = place / FILE
     value = read(file)
     try:
         if value is None or value["format"] != FORMAT:

@@ -21,7 +21,7 @@ from headrace.spark.checkpoint.corrections import FOLDER, Target
 from headrace.spark.checkpoint.corrections import log as log_corrections
 from headrace.spark.checkpoint.folder import Checkpoint
 from headrace.spark.checkpoint.history import History
-from headrace.spark.checkpoint.offsets import Offsets, again, joined, offset_name
+from headrace.spark.checkpoint.offsets import Offsets, again, joined, offset_name, write_logs
 from headrace.spark.checkpoint.record import Key, Record, Totals, Written
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
@@ -179,14 +179,8 @@ def _logs(
             hint="run the earlier version until it has read all of it, then deploy",
         )
     private.folder(folder)
-    for log in ("offsets", "commits"):
-        (folder / log).mkdir()
-    text = offsets.with_epoch(watermark=watermark, partitions=partitions).text
-    atomic.replace(folder / "offsets" / str(epoch), text)
-    if epoch > 0:
-        # Spark reads the last two logs, although it uses nothing of the earlier one.
-        atomic.replace(folder / "offsets" / str(epoch - 1), text)
-        atomic.replace(folder / "commits" / str(epoch - 1), f'v2\n{{"nextBatchWatermarkMs":{after},"stateUniqueIds":{{}}}}')
+    logged = offsets.with_watermark(watermark).with_partitions(partitions)
+    write_logs(folder, epoch, logged, after=after)
     for source in map(offset_name, sources):
         known = next((path for origin in origins if (path := origin.folder / "sources" / source).is_dir()), None)
         if known is not None:
@@ -197,7 +191,7 @@ def _logs(
     else:
         # two queries with one id cannot run at once
         atomic.replace(folder / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
-    return offsets.with_epoch(watermark=watermark, partitions=partitions)
+    return logged
 
 
 def _log_correction(

@@ -65,14 +65,35 @@ class TakenText(Part):
     level: Int
 
 
-@dataclass(frozen=True, kw_only=True)
-class OriginText(Part):
-    """A stored query from which state is taken, as of the end of an epoch."""
+class OriginText(OneOf):
+    """Where the state of operators lies that is taken."""
 
+    kind_field = "kind"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoresText(OriginText):
+    """In the stores of a query, as of the end of an epoch."""
+
+    kind_name = "stores"
+
+    kind: str = "stores"
     folder: str
     epoch: int
     partitions: Int
     operators: tuple[TakenText, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortableText(OriginText):
+    """In the files of a portable savepoint. `paged`: the operators that have pages of bags."""
+
+    kind_name = "portable"
+
+    kind: str = "portable"
+    folder: str
+    operators: tuple[Int, ...]
+    paged: tuple[Int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,3 +116,12 @@ class DeploymentText(Part):
     settings: Mapping[str, str]
     levels: tuple[StoreText, ...]
     changes: tuple[ChangeText, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportText(Part):
+    """The state of queries, to be written to the folder `to` as the files of a portable savepoint."""
+
+    from_: tuple[OriginText, ...]
+    to: str
+    settings: Mapping[str, str]

@@ -192,7 +192,7 @@ class ShadowRun:
             if log is not None:
                 shutil.rmtree(folder / "sources" / scan, ignore_errors=True)
                 shutil.copytree(log, folder / "sources" / scan, copy_function=link)
-        offsets = self._position(query).with_epoch(watermark=0, partitions=self._partitions)
+        offsets = self._position(query).with_watermark(0).with_partitions(self._partitions)
         atomic.replace(folder / "offsets" / str(epoch), offsets.text)
 
     def _later(self, query: QueryIdentity, epoch: int) -> bool:
@@ -200,7 +200,7 @@ class ShadowRun:
         watermark = self._handled[self._whole(query)]
         if query.clock != "event" or watermark <= 0:
             return False
-        offsets = Offsets.read(self._query(query), epoch - 1).with_epoch(watermark=watermark, partitions=self._partitions)
+        offsets = Offsets.read(self._query(query), epoch - 1).with_watermark(watermark).with_partitions(self._partitions)
         atomic.replace(self._query(query) / "offsets" / str(epoch), offsets.text)
         return True
 

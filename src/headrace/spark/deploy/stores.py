@@ -14,7 +14,7 @@ from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.spark.checkpoint.offsets import Offsets
 from headrace.spark.compile.identity import QueryIdentity
-from headrace.spark.deploy.parts import ChangeText, DeploymentText, OriginText, StoreText, TakenText
+from headrace.spark.deploy.parts import ChangeText, DeploymentText, OriginText, PortableText, StoresText, StoreText, TakenText
 from headrace.spark.run.failures import of_java
 
 Counts = Mapping[str, Mapping[str, int]]
@@ -44,10 +44,30 @@ class Origin:
         """Return the watermark up to which the epoch has handled time, in milliseconds; `watermark` is for the next one."""
         return int(Offsets.read(self.folder, self.epoch).epoch["batchWatermarkMs"])
 
+    def text(self, here: set[int]) -> OriginText:
+        """Return the state of its operators that are among `here`, for the kernel."""
+        taken = [entry for entry in self.query.entries if entry.shape.keeps and not entry.retired and entry.op in here]
+        operators = tuple(TakenText(op=entry.op, level=entry.shape.level) for entry in taken)
+        return StoresText(folder=str(self.folder), epoch=self.epoch, partitions=self.partitions, operators=operators)
+
+
+@dataclass(frozen=True)
+class Files:
+    """The state in a portable savepoint: its folder, and the operators that have some; `paged`: those with pages of bags."""
+
+    folder: Path
+    operators: tuple[int, ...]
+    paged: tuple[int, ...]
+
+    def text(self, here: set[int]) -> OriginText:
+        """Return the state of its operators that are among `here`, for the kernel."""
+        taken = tuple(op for op in self.operators if op in here)
+        return PortableText(folder=str(self.folder), operators=taken, paged=tuple(op for op in self.paged if op in here))
+
 
 def write_stores(
     query: QueryIdentity,
-    origins: Sequence[Origin],
+    origins: Sequence[Origin | Files],
     to: Path,
     *,
     epoch: int,
@@ -59,11 +79,11 @@ def write_stores(
 ) -> Counts:
     """Write the state of a query's operators to its folder `to`, which has the offsets of the epoch, and commit the epoch there.
 
-    The state of an operator is taken from the stored query that has it. `log` gets the Java trace of a failure.
+    The state of an operator is taken from the origin that has it. `log` gets the Java trace of a failure.
     """
     here = {entry.op for entry in query.entries if entry.shape.keeps and not entry.retired}
     request = DeploymentText(
-        from_=tuple(_origin(origin, here) for origin in origins),
+        from_=tuple(origin.text(here) for origin in origins),
         to=str(to),
         epoch=epoch,
         watermark=watermark,
@@ -76,16 +96,6 @@ def write_stores(
     names = {entry.op: entry.shape.name for entry in query.entries}
     counted = json.loads(_kernel(json.dumps(request.to_json()), log))
     return {names[one["op"]]: {kind: n for kind, n in one.items() if kind != "op"} for one in counted}
-
-
-def _origin(origin: Origin, here: set[int]) -> OriginText:
-    taken = [entry for entry in origin.query.entries if entry.shape.keeps and not entry.retired and entry.op in here]
-    return OriginText(
-        folder=str(origin.folder),
-        epoch=origin.epoch,
-        partitions=origin.partitions,
-        operators=tuple(TakenText(op=entry.op, level=entry.shape.level) for entry in taken),
-    )
 
 
 def _operators(query: QueryIdentity, level: int) -> tuple[int, ...]:

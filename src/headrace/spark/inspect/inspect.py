@@ -18,7 +18,7 @@ from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.compile import lower
-from headrace.spark.inspect.parts import Inspection, KeptText
+from headrace.spark.inspect.parts import Inspection, KeptText, PortableStateText, StateText, StoreStateText
 from headrace.spark.inspect.tables import Kept
 from headrace.spark.run.failures import of_java
 from headrace.spelling import suggestion
@@ -28,12 +28,17 @@ T = TypeVar("T")
 
 
 class Inspected:
-    """The tables of a checkpoint, in a session of their own; `at` is the epoch of each query. Reads nothing until rows are requested."""
+    """The tables of stored state, in a session of their own. Reads nothing until rows are requested.
 
-    def __init__(self, folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> None:
+    `state`: where the state of an operator lies, in stores of so many `partitions`. `folder` is for errors.
+    """
+
+    def __init__(
+        self, folder: Path, stored: Stored, operators: Sequence[Kept], state: Callable[[Kept], StateText], partitions: int
+    ) -> None:
         self._folder = folder
         self._zone = zone(stored.settings["spark.sql.session.timeZone"])
-        request = document(folder, stored, operators, at)
+        request = document(stored, operators, state, partitions)
         spark = session()
         kernel = jvm(spark).headrace.inspect.Inspect
         self._tables = self._called(lambda: kernel.open(java_session(spark), request))
@@ -53,6 +58,10 @@ class Inspected:
         if fault is not None:
             raise self._refused(json.loads(fault))
         return self._rows(lambda: self._tables.query(sql, -1 if limit is None else limit))
+
+    def write(self, name: str, to: Path) -> None:
+        """Write the rows of a table to a folder, as Parquet files."""
+        self._called(lambda: self._tables.write(name, str(to)))
 
     def _rows(self, ask: Callable[[], Any]) -> tuple[Rows, Struct]:
         answer = self._called(ask)
@@ -98,20 +107,23 @@ def unreadable(folder: Path, error: HeadraceError) -> HeadraceError:
     )
 
 
-def document(folder: Path, stored: Stored, operators: Sequence[Kept], at: Mapping[str, int]) -> str:
-    """Return the kernel's document: the checkpoint, and the operators whose tables are requested."""
+def in_stores(folder: Path, at: Mapping[str, int]) -> Callable[[Kept], StateText]:
+    """Return where state lies in a checkpoint; `at` is the epoch of each query."""
+    return lambda one: StoreStateText(checkpoint=str(query_folder(folder, one.query)), epoch=at[one.query], level=one.entry.shape.level)
+
+
+def in_files(folder: Path) -> Callable[[Kept], StateText]:
+    """Return where state lies in a portable savepoint; `folder`: that of its state."""
+    return lambda one: PortableStateText(files=str(folder))
+
+
+def document(stored: Stored, operators: Sequence[Kept], state: Callable[[Kept], StateText], partitions: int) -> str:
+    """Return the kernel's document: the operators whose tables are requested, and where their state lies."""
     inspection = Inspection(
         settings=dict(stored.settings),
-        partitions=stored.partitions,
+        partitions=partitions,
         operators=tuple(
-            KeptText(
-                operator=lower.kept(stateful(one.node), one.entry),
-                level=one.entry.shape.level,
-                checkpoint=str(query_folder(folder, one.query)),
-                epoch=at[one.query],
-                called=one.name,
-            )
-            for one in operators
+            KeptText(operator=lower.kept(stateful(one.node), one.entry), state=state(one), called=one.name) for one in operators
         ),
     )
     return json.dumps(inspection.to_json())

@@ -39,7 +39,7 @@ object Reached {
       }
       // A value is read by a table of values, or as the first page of a bag; a program's may have no more than marks of its bags.
       def readsValues(one: Kept) = one.layout.parts.exists { case _: ValueTable | _: BagTable => true; case _ => false }
-      for (level <- all.map(_.level).distinct; from <- read) {
+      for (from <- read; level <- from.all) {
         from.values(level).collect().foreach(row => count(row.getBinary(0), row.getBinary(1), readsValues))
         from.pages(level).collect().foreach { row =>
           val (op, bag) = (Wire.opOf(row.getBinary(0)), SparkState.bagOf(row.getLong(1)))
@@ -61,8 +61,9 @@ object Reached {
   }
 
   /** Stores that are read once, and then lie in memory. */
-  private final class Collected(session: SparkSession, folder: String, epoch: Long) extends Families(session, folder, epoch) {
+  private final class Collected(session: SparkSession, folder: String, epoch: Long) extends Levels(session, folder, epoch) {
     private val kept = mutable.Map.empty[String, RDD[InternalRow]]
+    def all: Iterable[Int] = operators.keys
     override def values(level: Int): RDD[InternalRow] = once(s"values $level", super.values(level))
     override def pages(level: Int): RDD[InternalRow] = once(s"pages $level", super.pages(level))
     private def once(name: String, rows: => RDD[InternalRow]): RDD[InternalRow] =

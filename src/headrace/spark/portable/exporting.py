@@ -1,0 +1,84 @@
+"""Exporting: a savepoint, whose state lies in Spark's stores, as a portable one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from headrace.durable import private
+from headrace.errors import HeadraceError
+from headrace.jvm.frames import java_session
+from headrace.jvm.session import jvm, session
+from headrace.spark.checkpoint.copying import copy
+from headrace.spark.checkpoint.folder import Stored, query_folder, stored_in
+from headrace.spark.checkpoint.history import logged
+from headrace.spark.checkpoint.lease import newest_term
+from headrace.spark.checkpoint.savepoints import FILE as SAVEPOINT
+from headrace.spark.checkpoint.savepoints import Savepoint
+from headrace.spark.deploy.parts import ExportText
+from headrace.spark.deploy.stores import Origin
+from headrace.spark.inspect.inspect import Inspected, in_files, unreadable
+from headrace.spark.inspect.tables import kept
+from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, write
+from headrace.spark.run.failures import of_java
+
+
+def export(savepoint: Savepoint, to: Path) -> Portable:
+    """Write a savepoint as a portable one to the folder `to`, which must not exist."""
+    to = to.absolute()
+    if to.exists():
+        raise HeadraceError("SAVEPOINT_EXISTS", f"{to} exists already", hint="choose another folder, or remove that one first")
+    stored = stored_in(savepoint.folder)
+    if stored is None:
+        raise unreadable_job(savepoint.folder)
+    fresh = to.with_name(f".{to.name}.unfinished")
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        private.folder(fresh)
+        copy(savepoint.folder, fresh / CHECKPOINT, state=False)
+        (fresh / CHECKPOINT / SAVEPOINT).unlink()
+        (fresh / CHECKPOINT / f"lock.{newest_term(savepoint.folder)}").touch()
+        operators = _state(savepoint.folder, stored, fresh / STATE)
+        tables = _tables(savepoint.folder, stored, operators, fresh)
+        about = {key: value for key, value in savepoint.to_json().items() if key not in ("folder", "pinned")}
+        write(fresh, about, operators, tables)
+        fresh.rename(to)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return contents(to).portable
+
+
+def unreadable_job(folder: Path) -> HeadraceError:
+    """Return the error for a checkpoint without `job.json`."""
+    return HeadraceError("NOT_A_CHECKPOINT", f"{folder} has no job.json", hint="name a savepoint that headrace savepoint list shows")
+
+
+def _state(folder: Path, stored: Stored, to: Path) -> dict[str, Operator]:
+    """Write the state of all operators. Returns those that have some, by their stored names."""
+    names = {entry.op: entry.shape.name for query in stored.identity.queries for entry in query.entries}
+    places = [(query, query_folder(folder, query.name)) for query in stored.identity.queries]
+    origins = [Origin(query, place, epoch, stored.partitions) for query, place in places if (epoch := logged(place, "commits")) >= 0]
+    stores = tuple(origin.text(set(names)) for origin in origins)
+    request = ExportText(from_=stores, to=str(to), settings=dict(stored.settings))
+    spark = session()
+    try:
+        answer = json.loads(jvm(spark).headrace.deploy.Export.run(java_session(spark), json.dumps(request.to_json())))
+    except Exception as problem:
+        error = of_java(problem, None)
+        if error is None:
+            raise
+        raise unreadable(folder, error) from None
+    return {names[one["op"]]: Operator(one["op"], one["keys"], one["pages"], one["bytes"]) for one in answer}
+
+
+def _tables(folder: Path, stored: Stored, operators: Mapping[str, Operator], to: Path) -> dict[str, str]:
+    """Write the tables of the exported state. Returns the columns of each, as DDL."""
+    there = [one for one in kept(stored) if one.entry.shape.name in operators]
+    if not there:
+        return {}
+    inspected = Inspected(folder, stored, there, in_files(to / STATE), partitions=1)
+    for name in inspected.schemas:
+        inspected.write(name, to / TABLES / name)
+    return {name: schema.ddl for name, schema in inspected.schemas.items()}
