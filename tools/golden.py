@@ -2,6 +2,7 @@
 
 python tools/golden.py           writes tests/golden/FORMAT anew; files of a released version are never written again
 python tools/golden.py views     one case of it
+python tools/golden.py --portable [views]   only the portable savepoints of its checkpoints
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ def main() -> None:
     from tools.golden_jobs import CASES, PLANS
 
     target = GOLDEN / str(FORMAT)
-    options = sys.argv[1:] or [*PLANS, *CASES]
+    only_portable = "--portable" in sys.argv
+    options = [option for option in sys.argv[1:] if option != "--portable"] or [*PLANS, *CASES]
+    if only_portable:
+        for name in CASES:
+            if name in options:
+                _export(target / "checkpoints" / name)
+        return
     for name, job in PLANS.items():
         if name in options:
             _write(target / "plans" / f"{name}.json", without_sites(job().plan.to_json()))
@@ -44,6 +51,7 @@ def main() -> None:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         _run(case)
+        _export(case)
         size = sum(file.stat().st_size for file in case.rglob("*") if file.is_file())
         print(f"{name}: {size / 1024:.0f} KB")
 
@@ -66,6 +74,18 @@ def _run(case: Path) -> None:
     for kept in ("checkpoint", "result"):
         shutil.copytree(work / kept, case / kept, ignore=shutil.ignore_patterns("lock", ".*.crc"))
     shutil.rmtree(work)
+
+
+def _export(case: Path) -> None:
+    """Write the checkpoint of a case as a portable savepoint, too."""
+    import headrace as hr
+    from headrace.spark.run.commands import take_savepoint
+
+    shutil.rmtree(case / "portable", ignore_errors=True)
+    with tempfile.TemporaryDirectory() as place:
+        checkpoint = shutil.copytree(case / "checkpoint", Path(place, "checkpoint"))
+        take_savepoint(checkpoint, "golden")
+        hr.export_savepoint(checkpoint, "golden", case / "portable")
 
 
 if __name__ == "__main__":

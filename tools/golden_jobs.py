@@ -195,6 +195,16 @@ def processing() -> Iterator[Run]:
     yield Run(job, {"rows": [row("a", 4, 2), row("c", 5, 3)]})
 
 
+def temporal() -> Iterator[Run]:
+    """Rows that are there for centuries, and one that will be."""
+    query = "SELECT k, v FROM rows WHERE ts <= now() AND ts + INTERVAL '200' YEARS > now()"
+    there = hr.sql(query, rows=read("rows", timed=False))
+    job = hr.job("temporal", there.write.files("result/there", format="json", name="there_kept", mode="changes"))
+    later = {**row("z", 9, 0), "ts": "2220-01-01T00:00:00Z"}
+    yield Run(job, {"rows": [row("a", 1, 0), row("b", 2, 0), later]})
+    yield Run(job, {"rows": [row("a", 4, 2), row("a", 1, 0)]})
+
+
 class Pairs(hr.Program):
     """Each row with the previous one; rows that are too large are rejected."""
 
@@ -426,7 +436,7 @@ def grown() -> Iterator[Run]:
 CASES = {
     job.__name__: job
     for job in (
-        *(cells, held, broadcast, processing, levels, evolved, views, versions, intervals, sessions, counters, grown),
+        *(cells, held, broadcast, processing, temporal, levels, evolved, views, versions, intervals, sessions, counters, grown),
         *(moved, corrected),
     )
 }

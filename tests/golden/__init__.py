@@ -6,6 +6,7 @@
     golden/1/checkpoints/NAME/2/...        a later version of it, or its last run: the one that the test does
     golden/1/checkpoints/NAME/checkpoint/  the checkpoint after all runs but the last
     golden/1/checkpoints/NAME/result/      and what the sinks had written by then
+    golden/1/checkpoints/NAME/portable/    the same checkpoint as a portable savepoint, from format 5 on
     golden/documents/NAME.json             the query documents of these plans; `python -m tests.spark.compile.documents` writes them
 
 The first folder is the format of checkpoints (`headrace.spark.checkpoint.folder.FORMAT`). All paths in the plans are relative, and every run begins in

@@ -100,7 +100,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     checkpoint = import_savepoint(options.folder, checkpoint=options.checkpoint, partitions=options.partitions)
-    print(f"made {checkpoint} of {contents(Path(options.folder)).portable}")
+    print(f"made {checkpoint} of {contents(Path(options.folder).absolute()).portable}")
     return 0
 
 

@@ -14,6 +14,8 @@ import org.apache.spark.sql.headrace.{Inside, Settings}
 object Inspect {
   def open(session: SparkSession, document: String): Inspected = {
     val own = Inside.clone(session)
+    // a setting of Spark that is off until it knows this type everywhere; state may have it
+    own.conf.set("spark.sql.timeType.enabled", "true")
     val all = kept(own, document, new Levels(own, _, _))
     val names = new TableNames(all.map(_.called))
     new Inspected(own, all.flatMap { one =>

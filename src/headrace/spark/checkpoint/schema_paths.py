@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from headrace.durable.atomic import replace
@@ -24,6 +28,28 @@ def mend(query: Path, to: Path | None = None) -> None:
             # another file manager than ours may have written a checksum
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
             replace(file, f"{version}\n{json.dumps(metadata, separators=(',', ':'))}")
+
+
+@contextmanager
+def readable(query: Path) -> Iterator[Path]:
+    """Give a folder that shows a query with the right paths, wherever it was written: links, and metadata of its own."""
+    with tempfile.TemporaryDirectory(prefix="headrace-state-") as place:
+        shown = Path(place, query.name)
+        _link(query, shown)
+        mend(shown)
+        yield shown
+
+
+def _link(folder: Path, to: Path) -> None:
+    """Make a folder with links to all that another has, but with copies of metadata."""
+    to.mkdir()
+    for path in folder.iterdir():
+        if path.name == "_metadata":
+            shutil.copytree(path, to / path.name)
+        elif path.is_dir() and (path.name == "state" or path.parent.name == "state"):
+            _link(path, to / path.name)
+        else:
+            (to / path.name).symlink_to(path, target_is_directory=path.is_dir())
 
 
 def _below(query: Path, path: str) -> str:

@@ -7,7 +7,6 @@ Nothing of the checkpoint changes before the switch, and that is all or nothing 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import shutil
@@ -31,7 +30,7 @@ from headrace.spark.checkpoint.compare import refuse_other_job
 from headrace.spark.checkpoint.corrections import FOLDER, Target
 from headrace.spark.checkpoint.corrections import place as corrections_place
 from headrace.spark.checkpoint.examine import needed
-from headrace.spark.checkpoint.folder import Checkpoint, Stored, unusable
+from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.offsets import control_names
 from headrace.spark.checkpoint.record import place_of
 from headrace.spark.checkpoint.savepoints import BEFORE_DEPLOY
@@ -44,7 +43,7 @@ from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
 from headrace.spark.deploy.diff import Comparison, Version
 from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
-from headrace.spark.run.failures import full
+from headrace.spark.run.failures import unwritable
 from headrace.spark.run.holders import held
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
 from headrace.spark.run.ready import refuse_endless, sealed, suit
@@ -278,10 +277,7 @@ class Replacement:
             sizes = {name: {"inserted": one.inserted, "retracted": one.retracted} for name, one in corrections.items()}
             return {**counts, **sizes}
         except OSError as problem:
-            reason = problem.strerror or str(problem)
-            no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in reason
-            where = self.checkpoint.folder
-            raise (full(f"{where} cannot be written: {reason}") if no_room else unusable(where, reason)) from None
+            raise unwritable(self.checkpoint.folder, problem) from None
         finally:
             shutil.rmtree(place, ignore_errors=True)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
-from headrace.durable import private
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
@@ -17,11 +16,12 @@ from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.lease import newest_term
 from headrace.spark.checkpoint.savepoints import FILE as SAVEPOINT
 from headrace.spark.checkpoint.savepoints import Savepoint
+from headrace.spark.checkpoint.schema_paths import readable
 from headrace.spark.deploy.parts import ExportText
 from headrace.spark.deploy.stores import Origin
 from headrace.spark.inspect.inspect import Inspected, in_files, unreadable
 from headrace.spark.inspect.tables import kept
-from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, write
+from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, made, write
 from headrace.spark.run.failures import of_java
 
 
@@ -33,20 +33,16 @@ def export(savepoint: Savepoint, to: Path) -> Portable:
     stored = stored_in(savepoint.folder)
     if stored is None:
         raise unreadable_job(savepoint.folder)
-    fresh = to.with_name(f".{to.name}.unfinished")
-    shutil.rmtree(fresh, ignore_errors=True)
-    try:
-        private.folder(fresh)
+    with made(to) as fresh:
         copy(savepoint.folder, fresh / CHECKPOINT, state=False)
         (fresh / CHECKPOINT / SAVEPOINT).unlink()
         (fresh / CHECKPOINT / f"lock.{newest_term(savepoint.folder)}").touch()
         operators = _state(savepoint.folder, stored, fresh / STATE)
         tables = _tables(savepoint.folder, stored, operators, fresh)
+        for checksum in [*(fresh / STATE).rglob(".*.crc"), *(fresh / TABLES).rglob(".*.crc")]:
+            checksum.unlink()  # each file's SHA-256 is in the description
         about = {key: value for key, value in savepoint.to_json().items() if key not in ("folder", "pinned")}
         write(fresh, about, operators, tables)
-        fresh.rename(to)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
     return contents(to).portable
 
 
@@ -58,18 +54,22 @@ def unreadable_job(folder: Path) -> HeadraceError:
 def _state(folder: Path, stored: Stored, to: Path) -> dict[str, Operator]:
     """Write the state of all operators. Returns those that have some, by their stored names."""
     names = {entry.op: entry.shape.name for query in stored.identity.queries for entry in query.entries}
-    places = [(query, query_folder(folder, query.name)) for query in stored.identity.queries]
-    origins = [Origin(query, place, epoch, stored.partitions) for query, place in places if (epoch := logged(place, "commits")) >= 0]
-    stores = tuple(origin.text(set(names)) for origin in origins)
-    request = ExportText(from_=stores, to=str(to), settings=dict(stored.settings))
-    spark = session()
-    try:
-        answer = json.loads(jvm(spark).headrace.deploy.Export.run(java_session(spark), json.dumps(request.to_json())))
-    except Exception as problem:
-        error = of_java(problem, None)
-        if error is None:
-            raise
-        raise unreadable(folder, error) from None
+    with ExitStack() as views:
+        stores = []
+        for query in stored.identity.queries:
+            place = query_folder(folder, query.name)
+            epoch = logged(place, "commits")
+            if epoch >= 0:
+                stores.append(Origin(query, views.enter_context(readable(place)), epoch, stored.partitions).text(set(names)))
+        request = ExportText(from_=tuple(stores), to=str(to), settings=dict(stored.settings))
+        spark = session()
+        try:
+            answer = json.loads(jvm(spark).headrace.deploy.Export.run(java_session(spark), json.dumps(request.to_json())))
+        except Exception as problem:
+            error = of_java(problem, None)
+            if error is None:
+                raise
+            raise unreadable(folder, error) from None
     return {names[one["op"]]: Operator(one["op"], one["keys"], one["pages"], one["bytes"]) for one in answer}
 
 

@@ -20,6 +20,7 @@ from headrace.jvm.store import cure, lacking
 from headrace.masking import masked
 from headrace.ports.registry import load_all
 from headrace.spark.checkpoint.examine import whole
+from headrace.spark.checkpoint.folder import unusable
 
 # Conditions of the kernel, with headrace's code and cure. The cures of connectors' own conditions are declared with their codes.
 _KNOWN: Mapping[str, tuple[str, str | None]] = {
@@ -141,6 +142,13 @@ def full(message: str, site: Site | None = None) -> HeadraceError:
         hint="free space for the checkpoint, the output and Spark's temporary folder, and start again: no row is lost or duplicated",
         site=site,
     )
+
+
+def unwritable(folder: Path, problem: OSError) -> HeadraceError:
+    """Return the error for a folder of checkpoints that cannot be written: for a full disk, or another one."""
+    reason = problem.strerror or str(problem)
+    no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in reason
+    return full(f"{folder} cannot be written: {reason}") if no_room else unusable(folder, reason)
 
 
 def gone(problem: BaseException) -> bool:
