@@ -169,20 +169,22 @@ def test_queries_with_and_without_state(tmp_path: Path) -> None:
         rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows")
         other = hr.read.files(tmp_path / "other", format="json", schema="k int", name="other")
         plain = rows.filter("v % 2 = 0").write.files(tmp_path / "plain", format="json", name="plain")
-        counts = (
-            other.group_by("k").agg(n="count(*)").named("counts").write.files(tmp_path / "counts", format="json", mode="changes", name="n")
-        )
-        return hr.job("both", plain, counts)
+        counts = other.group_by("k").agg(n="count(*)").named("counts")
+        # without a key, rows are divided among as many groups as there were partitions at first
+        met = other.join(other.select(o="k"), on="k <= o").named("met")
+        views = [view.write.files(tmp_path / name, format="json", mode="changes", name=name) for name, view in (("n", counts), ("m", met))]
+        return hr.job("both", plain, *views)
 
     both().run(checkpoint=tmp_path / "state", partitions=2, progress=False)
     portable = exported(tmp_path / "state", tmp_path / "portable")
-    assert (len(portable.epochs), portable.keys) == (2, {"counts": 1})
-    moved = hr.import_savepoint(tmp_path / "portable", checkpoint=tmp_path / "moved", partitions=1)
+    assert (len(portable.epochs), portable.keys["counts"]) == (2, 1)
+    moved = hr.import_savepoint(tmp_path / "portable", checkpoint=tmp_path / "moved", partitions=3)
     put(tmp_path, 1)
     (tmp_path / "other" / "2.json").write_text('{"k": 1}\n')
     both().run(checkpoint=moved, progress=False)
     assert sorted(row["v"] for row in lines(tmp_path / "plain")) == [part * 100 + i for part in range(2) for i in range(0, 50, 2)]
-    assert [(row["k"], row["n"]) for row in lines(tmp_path / "counts")][-1] == (1, 3)
+    assert [(row["k"], row["n"]) for row in lines(tmp_path / "n")][-1] == (1, 3)
+    assert len(lines(tmp_path / "m")) == 9
     assert json.loads((moved / "history.jsonl").read_text().splitlines()[-1])["what"] == "import"
 
 
