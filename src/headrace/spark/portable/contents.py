@@ -100,7 +100,7 @@ class Contents:
 
 
 @contextmanager
-def made(place: Path) -> Iterator[Path]:
+def new_folder(place: Path) -> Iterator[Path]:
     """Give an empty folder beside `place`, and rename it to that when all is there; if that fails, nothing is left."""
     fresh = place.with_name(f".{place.name}.unfinished")
     try:

@@ -21,7 +21,7 @@ from headrace.spark.deploy.parts import ExportText
 from headrace.spark.deploy.stores import Origin
 from headrace.spark.inspect.inspect import Inspected, in_files, unreadable
 from headrace.spark.inspect.tables import kept
-from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, made, write
+from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, new_folder, write
 from headrace.spark.run.failures import of_java
 
 
@@ -33,7 +33,7 @@ def export(savepoint: Savepoint, to: Path) -> Portable:
     stored = stored_in(savepoint.folder)
     if stored is None:
         raise unreadable_job(savepoint.folder)
-    with made(to) as fresh:
+    with new_folder(to) as fresh:
         copy(savepoint.folder, fresh / CHECKPOINT, state=False)
         (fresh / CHECKPOINT / SAVEPOINT).unlink()
         (fresh / CHECKPOINT / f"lock.{newest_term(savepoint.folder)}").touch()

@@ -10,7 +10,7 @@ from pathlib import Path
 from headrace.durable import atomic
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
-from headrace.ops import Sink
+from headrace.ops import sinks_of
 from headrace.plan import Plan, displayed
 from headrace.spark.checkpoint import channel
 from headrace.spark.checkpoint.channel import Command
@@ -20,7 +20,7 @@ from headrace.spark.checkpoint.offsets import Offsets, write_logs
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import QueryIdentity
 from headrace.spark.deploy.stores import Files, Origin, write_stores
-from headrace.spark.portable.contents import CHECKPOINT, STATE, Operator, Portable, check, contents, made
+from headrace.spark.portable.contents import CHECKPOINT, STATE, Operator, Portable, check, contents, new_folder
 from headrace.spark.portable.exporting import unreadable_job
 
 
@@ -40,7 +40,7 @@ def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Po
         raise unreadable_job(folder / CHECKPOINT)
     after = partitions or stored.partitions
     _refuse_placed(stored, after)
-    with made(checkpoint) as fresh:
+    with new_folder(checkpoint) as fresh:
         shutil.copytree(folder / CHECKPOINT, fresh, dirs_exist_ok=True)
         if after != stored.partitions:
             atomic.replace(fresh / "job.json", text_of(_divided(stored, after).to_json(), indent=1))
@@ -112,7 +112,7 @@ def _refuse_placed(stored: Stored, partitions: int) -> None:
         return
     plan = Plan.from_json(stored.plan)
     with displayed(plan):
-        placed = [str(sink.name) for sink in plan.nodes.values() if isinstance(sink, Sink) and sink.connect().traits.placed]
+        placed = [str(sink.name) for sink in sinks_of(plan.nodes.values()) if sink.connect().traits.placed]
         if placed:
             raise HeadraceError(
                 "PARTITIONS_CHANGED",
