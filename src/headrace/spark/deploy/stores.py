@@ -95,7 +95,7 @@ def write_stores(
     )
     names = {entry.op: entry.shape.name for entry in query.entries}
     counted = json.loads(_kernel(json.dumps(request.to_json()), log))
-    return {names[one["op"]]: {kind: n for kind, n in one.items() if kind != "op"} for one in counted}
+    return {names[one["op"]]: {kind: n for kind, n in one.items() if kind not in ("op", "pages")} for one in counted}
 
 
 def _operators(query: QueryIdentity, level: int) -> tuple[int, ...]:
