@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KEYS = 10_000_000
 BEFORE, AFTER = 2, 8
-PAUSE_S, RESCALE_S, RESTART_S = 0.2, 60.0, 15.0
+PAUSE_S, RESCALE_S, RESTART_S, EXPORT_S = 0.2, 60.0, 15.0, 1.0
 """The goals with `KEYS` keys on two cores; with fewer keys they say little."""
 
 
@@ -82,10 +82,13 @@ def measure(spark: SparkSession, folder: Path, keys: int) -> Result:
     more("restart, to the end of an epoch of one row")
     timed(f"rescale, {BEFORE} to {AFTER}", lambda: job(folder).deploy(checkpoint=folder / "checkpoint", partitions=AFTER))
     more("restart after it")
+    timed("export of a portable savepoint", lambda: hr.export_savepoint(folder / "checkpoint", "first", folder / "portable"))
+    timed("import of it", lambda: hr.import_savepoint(folder / "portable", checkpoint=folder / "imported"))
     names = list(samples)
     goals = [
         Goal("pause of a savepoint", samples["savepoint"][0], PAUSE_S, unit="s"),
         Goal(names[3], samples[names[3]][0], RESCALE_S, unit="s"),
+        Goal("a portable savepoint of a million keys", samples["export of a portable savepoint"][0] * 1e6 / keys, EXPORT_S, unit="s"),
         Goal("restart", max(samples[names[2]][0], samples[names[4]][0]), RESTART_S, unit="s"),
     ]
     remarks = ["each step once, one after the other", "a restart opens stores that the session has not opened before"]

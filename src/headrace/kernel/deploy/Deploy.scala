@@ -3,7 +3,7 @@ package headrace.deploy
 import com.fasterxml.jackson.databind.ObjectMapper
 import headrace.document.{DeploymentText, StoreText}
 import headrace.query.Confs
-import headrace.state.SparkState
+import headrace.state.{Portable, SparkState}
 import headrace.wire.Wire
 import org.apache.spark.sql.{functions, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -54,11 +54,18 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
   private def written(number: Int, level: StoreText): StateFiles.Written = {
     val parts = origins.flatMap(_.taken(level.operators.toSet))
     val chosen = parts.map { part =>
-      val work = new Chosen(number, part.ops, part.partitions, deployment.partitions, counted)
+      val work = new Chosen(number, part.ops, part.partitions.getOrElse(Portable.Partitions), deployment.partitions, counted)
       staged(work, toAttributes(StoreRows.schema), part.rows)
     }
-    val rows = chosen.reduceOption(_ union _).map(moved(_, level.operators)).getOrElse(none)
+    val stay = parts.forall(_.partitions.contains(deployment.partitions)) && !level.operators.exists(changes.contains)
+    val rows = if (parts.isEmpty) none else if (stay) beside(chosen) else moved(chosen.reduce(_ union _), level.operators)
     StateFiles.Written(new Declared(number, deployment.clock != "none", parts.exists(_.hasPages)), rows)
+  }
+
+  /** Rows that stay in their partitions, without an exchange. */
+  private def beside(parts: Seq[DataFrame]): DataFrame = {
+    val rows = parts.map(Inside.rows).reduce((some, more) => some.zipPartitions(more, preservesPartitioning = true)(_ ++ _))
+    staged(new Stayed(deployment.partitions), toAttributes(StoreRows.schema), Inside.frame(own, rows, StoreRows.schema))
   }
 
   /** Rows in their new form, in their new partition. */

@@ -26,7 +26,7 @@ object Export {
       val rows = for {
         one <- stores
         taken <- new Stores(own, one).taken(one.operators.map(_.op).toSet)
-      } yield exported(own, taken, new Exported(taken.ops, taken.partitions, counted))
+      } yield exported(own, taken, new Exported(taken.ops, one.partitions, counted))
       rows.reduceOption(_ union _).foreach { all =>
         all.write
           .partitionBy(Portable.Op)

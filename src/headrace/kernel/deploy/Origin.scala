@@ -7,10 +7,10 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.headrace.{Inside, Stage, StateFiles}
 
-/** State that is taken: the rows of some operators (and maybe of others), from stores with that many partitions, and whether there may be pages
-  * among them.
+/** State that is taken: the rows of some operators (and maybe of others), and whether there may be pages among them. `partitions`: how many
+  * the stores have, whose partitions those of the rows are; none if the rows are of no stores.
   */
-private[deploy] final case class Taken(ops: Set[Int], rows: DataFrame, partitions: Int, hasPages: Boolean)
+private[deploy] final case class Taken(ops: Set[Int], rows: DataFrame, partitions: Option[Int], hasPages: Boolean)
 
 /** A place from which state is taken. */
 private[deploy] sealed trait Origin {
@@ -41,7 +41,7 @@ private[deploy] final class Stores(own: SparkSession, text: StoresText) extends 
   } yield Taken(
     here.toSet,
     StateFiles.rows(own, text.folder, text.epoch, number),
-    text.partitions,
+    Some(text.partitions),
     metadata.contains(SparkState.bags(level)))
 }
 
@@ -50,6 +50,6 @@ private[deploy] final class PortableFiles(own: SparkSession, text: PortableText,
   override def taken(ops: Set[Int]): Seq[Taken] = text.operators.filter(ops).map { op =>
     val files = own.read.schema(Portable.schema).parquet(Portable.folder(text.folder, op))
     val rows = Inside.frame(own, Stage(new Imported(op, clock), toAttributes(StoreRows.schema), Inside.plan(files)))
-    Taken(Set(op), rows, Portable.Partitions, text.paged.contains(op))
+    Taken(Set(op), rows, None, text.paged.contains(op))
   }
 }

@@ -1,8 +1,9 @@
 package headrace.wire
 
-import org.apache.spark.sql.catalyst.expressions.{Literal, Murmur3Hash, UnsafeRow, XXH64}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeRow, XXH64}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.hash.Murmur3_x86_32
 
 /** The common format of all rows between the stages of a query.
   *
@@ -93,8 +94,7 @@ object Wire {
       val key = new Array[Byte](KeyStart + 4)
       Platform.putInt(key, Platform.BYTE_ARRAY_OFFSET + 8, Integer.reverseBytes(op))
       Platform.putInt(key, Platform.BYTE_ARRAY_OFFSET + KeyStart, nonce)
-      val hash = Murmur3Hash(Seq(Literal(key)), 42).eval().asInstanceOf[Int]
-      val partition = Math.floorMod(hash, partitions)
+      val partition = partitionOf(key, partitions)
       if (keys(partition) == null) {
         keys(partition) = key
         missing -= 1
@@ -103,6 +103,10 @@ object Wire {
     }
     keys
   }
+
+  /** The partition to which Spark's exchange sends a group. */
+  def partitionOf(key: Array[Byte], partitions: Int): Int =
+    Math.floorMod(Murmur3_x86_32.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42), partitions)
 
   private[wire] def keySize(size: Int): Int = KeyStart + size
 }
