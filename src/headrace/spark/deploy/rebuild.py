@@ -11,8 +11,10 @@ from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.ops import Sink, groups, lookups_of, sources_of
+from headrace.ops.dedupe import forgets_keys_after
 from headrace.ops.facts.carried import PROCESSING
 from headrace.ops.operator import Operator, operator
+from headrace.ops.relational import Stateful
 from headrace.plan import Node, Plan, Role, order
 from headrace.schema import Array, Map, Struct
 from headrace.spark.checkpoint.forerunner import Forerunner, forerunner_of, moved_along
@@ -75,13 +77,16 @@ class Rebuilding:
         return node.role is Role.STATEFUL and str(node.name) not in self._programs
 
     def otherwise_fed(self) -> frozenset[str]:
-        """Return the operators of queries that get other rows than under their name before: the optimiser may filter their input for one
-        sink and not for another, and a source may be read in another way.
+        """Return the operators whose state is that of other rows than under their name before. The optimiser may filter the input of an
+        operator of a query for one sink and not for another, and a source may be read in another way. A `dedupe` may have dropped repeats
+        within another time.
         """
         stored, plan = Plan.from_json(self.before), self.job.plan
         was, now = ways(stored, stored), ways(plan, plan)
         other = {name for name, way in now.items() if was.get(name, way) != way} | self._reread.keys()
-        return frozenset(name for name in other if self._is_of_query(plan.nodes[name]))
+        within = {name: time for name, node in stored.nodes.items() if (time := _within(node)) is not None}
+        dedupes = frozenset(name for name, time in within.items() if name in plan.nodes and _within(plan.nodes[name]) not in (None, time))
+        return dedupes | frozenset(name for name in other if self._is_of_query(plan.nodes[name]))
 
     def mismatched(self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]) -> frozenset[str]:
         """Return operators of queries with state that does not match what is rebuilt: those that an operator without state feeds; and those
@@ -179,6 +184,10 @@ class Rebuilding:
         group = groups([self.job.plan.nodes[name] for name in self.job.plan.sinks]).get(node)
         early = group is not None and bool(group.early_ms)
         return lost or early or bool(node.caveat) or node.forgets_after is not None
+
+
+def _within(node: Node) -> int | None:
+    return forgets_keys_after(node) if isinstance(node, Stateful) else None
 
 
 def _programs(job: SparkJob) -> frozenset[str]:
