@@ -12,7 +12,7 @@ from headrace.errors import HeadraceError, here
 from headrace.plan import Plan, displayed
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.deploy.deployment import Diff
-from headrace.spark.deploy.diff import Comparison, Version
+from headrace.spark.deploy.diff import OF_THE_VERSION, Comparison, Version
 
 
 def diff(old: Job | str | os.PathLike[str], new: Job | str | os.PathLike[str]) -> Diff:
@@ -52,7 +52,7 @@ def diff(old: Job | str | os.PathLike[str], new: Job | str | os.PathLike[str]) -
         try:
             return comparison.diff(was, now, comparison.refuse())
         except HeadraceError as error:
-            if error.code not in ("STATE_CHANGED", "SETTINGS_CHANGED", "BAD_WAS"):
+            if error.code not in (*OF_THE_VERSION, "SETTINGS_CHANGED"):
                 raise
             return comparison.diff(was, now, refusals=(error, *error.also))
 

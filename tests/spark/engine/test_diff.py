@@ -110,6 +110,20 @@ def test_what_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert files(folder / ".headrace" / "sums") == before
 
 
+def test_a_sink_that_cannot_be_corrected(folder: Path) -> None:
+    """That is said, too, and no error."""
+
+    def job(over: int) -> hr.Job:
+        rows = hr.read.files("in", format="json", schema="k int, v int", name="rows")
+        return hr.job("large", rows.filter(f"v > {over}").write.files("large", format="json", name="large"))
+
+    assert lines(hr.diff(job(3), job(5))) == [
+        "kept source rows",
+        "corrected sink large",
+        "refused: large gets other rows than before, and can only add rows",
+    ]
+
+
 def test_what_cannot_be_compared(folder: Path) -> None:
     job = hr.load(version("one.py"))
     check_error(

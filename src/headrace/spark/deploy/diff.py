@@ -28,6 +28,9 @@ from headrace.spark.deploy.rebuild import Rebuild, Rebuilding, chosen
 from headrace.spark.deploy.stores import Counts
 from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrites_of, verdicts
 
+OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS", "SINK_ONLY_ADDS", "CANNOT_REBUILD")
+"""The errors that say how two versions differ."""
+
 
 @dataclass(frozen=True)
 class Version:

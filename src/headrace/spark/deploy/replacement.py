@@ -40,7 +40,7 @@ from headrace.spark.compile.relocation import Relocated
 from headrace.spark.deploy.compose import compose, handled_watermark
 from headrace.spark.deploy.correction import Correction, correct, under
 from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
-from headrace.spark.deploy.diff import Comparison, Version
+from headrace.spark.deploy.diff import OF_THE_VERSION, Comparison, Version
 from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.failures import unwritable
@@ -50,9 +50,6 @@ from headrace.spark.run.ready import refuse_endless, sealed, suit
 from headrace.spark.run.start import check_inputs
 from headrace.spark.run.summary import many
 from headrace.spark.run.trial import try_source
-
-_OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS", "SINK_ONLY_ADDS", "CANNOT_REBUILD")
-"""The errors that say how two versions differ."""
 
 _SHADOW = "shadow"
 
@@ -128,7 +125,7 @@ class Replacement:
         try:
             return self.refuse(starts=cut, cut=cut), ()
         except HeadraceError as error:
-            if not dry_run or error.code not in _OF_THE_VERSION:
+            if not dry_run or error.code not in OF_THE_VERSION:
                 raise
             return (), (error, *error.also)
 
