@@ -26,6 +26,7 @@ from headrace.spark.deploy import receiver, sender
 from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.deploy.request import Request
 from tests.spark.engine import test_rebuild
+from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_rebuild import PAIRS, held
 from tests.unit.errors import check_error
 
@@ -171,6 +172,35 @@ def test_in_mid_stream(name: str, tmp_path: Path) -> None:
             test_rebuild.job(tmp_path, pair.after, place).run(checkpoint=checkpoint, progress=False, flush=flush)
         for one in ("view", "stays", "joined"):
             assert held(out / one) == held(afresh / one), one
+
+
+def test_other_handlers(tmp_path: Path) -> None:
+    """A start would accept them, so nothing of the checkpoint has to change; but the process that runs the job has to."""
+
+    def version(factor: int) -> hr.Job:
+        class Times(hr.Program):
+            n = hr.Value("int", default=0)
+
+            def on_event(self, e: Any) -> None:
+                self.n.set(self.n.get() + 1)
+                hr.emit(n=self.n.get() * factor)
+
+        rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows", follow=True)
+        numbers = rows.key_by("k").process(Times, order="arrival").named("times")
+        return hr.job("times", numbers.write.files(tmp_path / "out", format="json", name="out"))
+
+    put(tmp_path, 0)
+    state = tmp_path / "state"
+    with running(version(1), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 50)
+        assert not version(-1).deploy(checkpoint=state, dry_run=True).unchanged
+        deployment = version(-1).deploy(checkpoint=state)
+        assert (deployment.unchanged, deployment.pause_seconds is None) == (False, False)
+        assert version(-1).deploy(checkpoint=state).unchanged
+        put(tmp_path, 1)
+        until(lambda: run.progress.rows == 100)
+    assert run.error is None
+    assert sorted(row["n"] for row in lines(tmp_path / "out")) == sorted([*range(1, 11), *range(-20, -10)] * 5)
 
 
 def test_a_bounded_run_goes_on(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ from headrace.spelling import suggestion
 
 FORMAT = 1
 BEFORE_DEPLOY = "before-deploy-"
+_KEPT = 3
+"""The number of savepoints of deploys that are kept."""
 FILE = "savepoint.json"
 _UNFINISHED, _DELETED = ".unfinished", ".deleted"
 
@@ -132,6 +134,15 @@ def before_deploys(folder: Path) -> list[str]:
     """Return the savepoints of a checkpoint that deploys have made, the oldest first."""
     of_deploys = [name for name in names(folder) if re.fullmatch(rf"{BEFORE_DEPLOY}\d+", name)]
     return sorted(of_deploys, key=lambda name: int(name.removeprefix(BEFORE_DEPLOY)))
+
+
+def take_before_deploy(folder: Path) -> None:
+    """Save the version that a deploy replaces, and delete all but the newest savepoints of earlier deploys."""
+    earlier = before_deploys(folder)
+    number = int(earlier[-1].removeprefix(BEFORE_DEPLOY)) if earlier else 0
+    take(folder, f"{BEFORE_DEPLOY}{number + 1}")
+    for name in earlier[: 1 - _KEPT]:
+        delete(folder, name)
 
 
 def savepoint(folder: Path, name: str) -> Savepoint:

@@ -127,7 +127,7 @@ class Deployment:
     * `partitions`: the number of tasks of each level from now on; `before`: that of the earlier version.
     * `dry_run`: whether it was only a preview.
     * `seconds`: the duration.
-    * `unchanged`: whether the checkpoint needs no change, so that a run can continue from it as it is.
+    * `unchanged`: whether there is nothing to do: a run can continue from the checkpoint as it is, and a running job is this version.
     * `pause_seconds`: how long a running job paused for the switch; None if none was running.
 
     Examples:

@@ -7,6 +7,7 @@ the old version have ended. Until the old queries are stopped, right before the 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,12 @@ class Receiver:
                 raise _overtaken(request, "another process runs it")
             replacement = request.replacement(checkpoint)
             notices = replacement.refuse(starts=True)
-            if not replacement.changed:
+            if not replacement.is_other:
                 return None, {"report": replacement.report(notices, 0.0).to_json()}
             if command.arguments.get("purpose") != replacement.purpose:
                 raise _overtaken(request, "other parts have to be computed again")
             counts = replacement.switch(lambda place: self._taken_over(request, place), ready=self._end)
-            report = replacement.report(notices, 0.0, counts=counts)
+            report = replace(replacement.report(notices, 0.0, counts=counts), unchanged=False)
             point("before the new queries start")
             checkpoint.reload()
             # sinks know the terms of starts, and this is one

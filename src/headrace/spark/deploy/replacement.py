@@ -33,7 +33,6 @@ from headrace.spark.checkpoint.examine import needed
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.offsets import control_names
 from headrace.spark.checkpoint.record import place_of
-from headrace.spark.checkpoint.savepoints import BEFORE_DEPLOY
 from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocated
@@ -52,9 +51,6 @@ from headrace.spark.run.summary import many
 from headrace.spark.run.trial import try_source
 
 _SHADOW = "shadow"
-
-_KEPT = 3
-"""The number of savepoints of deploys that are kept."""
 
 
 def _unfinished(what: str) -> HeadraceError:
@@ -83,6 +79,11 @@ class Replacement:
     def changed(self) -> bool:
         """Whether the checkpoint has to change before this version can continue from it."""
         return self.partitions != self.stored.partitions or self._differs()
+
+    @property
+    def is_other(self) -> bool:
+        """Whether a process that runs the stored version has to change, even if the checkpoint need not: handlers may be others."""
+        return self.changed or not self._is_stored()
 
     def _differs(self) -> bool:
         if self.comparison.old.waiting:
@@ -265,7 +266,7 @@ class Replacement:
                     corrected = {str(sink.name): self._target(sink) for sink in query.sinks if str(sink.name) in corrections}
                     counts |= self._composed(one, controls, place, log, run, corrected)
             shutil.rmtree(place / _SHADOW, ignore_errors=True)
-            self._take_savepoint()
+            savepoints.take_before_deploy(self.checkpoint.folder)
             self.checkpoint.lease.check()
             ready()
             with calls("deploy", DEPLOY_CALL):
@@ -312,15 +313,6 @@ class Replacement:
                         corrections[name] = correction
         return run, corrections
 
-    def _take_savepoint(self) -> None:
-        """Save the earlier version, and delete all but the newest savepoints of earlier deploys."""
-        folder = self.checkpoint.folder
-        earlier = savepoints.before_deploys(folder)
-        number = int(earlier[-1].removeprefix(BEFORE_DEPLOY)) if earlier else 0
-        savepoints.take(folder, f"{BEFORE_DEPLOY}{number + 1}")
-        for name in earlier[: 1 - _KEPT]:
-            savepoints.delete(folder, name)
-
     def _is_composed(self, one: Relocated) -> bool:
         """Return whether the folder of a query is written anew."""
         changed = any(rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()))
@@ -332,8 +324,10 @@ class Replacement:
 
     def _is_repeated(self) -> bool:
         """Return whether the stored version is this one, so that what waits for its sinks is still right."""
-        same = Plan.from_json(self.stored.plan).fingerprint == self.job.plan.fingerprint
-        return same and self.partitions == self.stored.partitions and not self.on_change
+        return self._is_stored() and self.partitions == self.stored.partitions and not self.on_change
+
+    def _is_stored(self) -> bool:
+        return Plan.from_json(self.stored.plan).fingerprint == self.job.plan.fingerprint
 
     def _composed(
         self,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from headrace.errors import HeadraceError
@@ -76,8 +77,9 @@ class Sender:
             since = time.monotonic()
             with self._request.opened(place / candidate.CUT, home=self._folder) as replacement:
                 notices, refusals = replacement.check(cut=True, dry_run=dry_run)
-                if dry_run or not replacement.changed:
-                    return replacement.report(notices, time.monotonic() - began, refusals=refusals, dry_run=dry_run)
+                if dry_run or not replacement.is_other:
+                    preview = replacement.report(notices, time.monotonic() - began, refusals=refusals, dry_run=dry_run)
+                    return replace(preview, unchanged=preview.unchanged and not replacement.is_other)
                 begins = replacement.purpose != purpose or last == float("inf")
                 purpose = replacement.purpose
                 if not purpose:
