@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,16 +29,16 @@ def version(folder: Path, over: int, *, follow: bool = True) -> str:
 
 
 @contextmanager
-def running(folder: Path, over: int, point: str | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that runs the job, and has read what is there."""
+def running(folder: Path, file: str, point: str | None = None, *, ready: Callable[[], bool]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs a job, and has read what is there."""
     environment = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", FOLDER: str(folder)}
     if point is not None:
         environment[VARIABLE] = point
     with (folder / "log").open("ab") as log:
-        arguments = [sys.executable, "-m", "headrace", "run", version(folder, over), "--checkpoint", "state", "--partitions", "2"]
+        arguments = [sys.executable, "-m", "headrace", "run", file, "--checkpoint", "state", "--partitions", "2"]
         child = subprocess.Popen(arguments, stdout=log, stderr=log, env=environment, cwd=folder, start_new_session=True)
     try:
-        while sum(held(folder, "out").values()) < 7:
+        while not ready():
             assert child.poll() is None, (folder / "log").read_text()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(0.1)
@@ -47,6 +47,10 @@ def running(folder: Path, over: int, point: str | None = None) -> Iterator[subpr
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
         child.wait()
+
+
+def has_read(folder: Path) -> bool:
+    return sum(held(folder, "out").values()) == 7
 
 
 SENDER = list(RUNNING_POINTS)[:2]
@@ -65,7 +69,7 @@ def sampled(points: list[str], *sample: str) -> list[object]:
 def test_the_deploy_is_killed(point: str, tmp_path: Path) -> None:
     """The job does not notice, and the next deploy removes what is left."""
     add(tmp_path, 0)
-    with running(tmp_path, 3) as child:
+    with running(tmp_path, version(tmp_path, 3), ready=lambda: has_read(tmp_path)) as child:
         command = ("deploy", version(tmp_path, 6), "--checkpoint", "state", "--partitions", "3")
         done(tmp_path, *command, point=f"{point}:kill", code=-signal.SIGKILL)
         assert (tmp_path / "state" / "candidate").is_dir() and child.poll() is None
@@ -80,7 +84,7 @@ def test_the_deploy_is_killed(point: str, tmp_path: Path) -> None:
 def test_the_job_is_killed(point: str, tmp_path: Path) -> None:
     """The deploy is completed by the process that has asked for it."""
     add(tmp_path, 0)
-    with running(tmp_path, 3, f"{point}:kill") as child:
+    with running(tmp_path, version(tmp_path, 3), f"{point}:kill", ready=lambda: has_read(tmp_path)) as child:
         done(tmp_path, "deploy", version(tmp_path, 6), "--checkpoint", "state", "--partitions", "3")
         assert child.wait(60) == -signal.SIGKILL and (tmp_path / "acted").exists()
     assert held_by(tmp_path / "state") is None

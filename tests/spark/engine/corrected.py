@@ -11,8 +11,8 @@ import headrace as hr
 from headrace.ops.sink import sinks_of
 from headrace.schema import parse_schema
 from tests.faults.readers import READERS
+from tests.spark.engine.pairs import ROWS, add, read
 from tests.spark.engine.test_deploy_running import running, until
-from tests.spark.engine.test_rebuild import ROWS, add, read
 
 Write = Callable[[hr.Stream, str], Any]
 

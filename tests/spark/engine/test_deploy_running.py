@@ -25,9 +25,10 @@ from headrace.spark.compile.job import compile
 from headrace.spark.deploy import receiver, sender
 from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.deploy.request import Request
-from tests.spark.engine import test_rebuild
+from tests.spark.engine import pairs
 from tests.spark.engine.jobs import lines
-from tests.spark.engine.test_rebuild import PAIRS, held
+from tests.spark.engine.pairs import PAIRS, READ, check_equal, held
+from tests.spark.engine.test_rebuild import check_report, foretold, verdicts
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -133,7 +134,7 @@ class Feeder:
 
     def feed(self, folder: Path, over: threading.Event) -> None:
         while not over.wait(0.2):
-            test_rebuild.add(folder, self.parts)
+            pairs.add(folder, self.parts)
             self.parts += 1
 
 
@@ -157,21 +158,26 @@ def rows_read(run: hr.Run) -> int:
 def test_in_mid_stream(name: str, tmp_path: Path) -> None:
     pair = PAIRS[name]
     out, afresh, state = tmp_path / "out", tmp_path / "afresh", tmp_path / "state"
-    test_rebuild.add(tmp_path, 0)
-    first = test_rebuild.job(tmp_path, pair.before, out, follow=True)
-    with running(first, state, partitions=3) as run:
-        until(lambda: rows_read(run) == 74)
+    version = pair.new(tmp_path, out, follow=True)
+    pairs.add(tmp_path, 0)
+    with running(pair.old(tmp_path, out, follow=True), state, partitions=3) as run:
+        until(lambda: rows_read(run) == READ)
+        said = foretold(pair, version, state)
         with feeding(tmp_path) as feeder:
-            deployment = test_rebuild.job(tmp_path, pair.after, out, follow=True).deploy(checkpoint=state)
-        verdicts = Counter(one.verdict for one in deployment.verdicts if one.part == "operator")
-        assert verdicts["kept"] + verdicts["moved"] >= pair.kept + 2, deployment
-        until(lambda: rows_read(run) == feeder.parts * 74)
-    assert run.error is None and deployment.pause_seconds is not None
-    for flush in (False, True):
+            if code := pair.refused or pair.refused_running:
+                with pytest.raises(hr.HeadraceError) as refused:
+                    version.deploy(checkpoint=state, on_change=pair.on_change, partitions=pair.partitions)
+                assert refused.value.code == code
+            else:
+                deployment = version.deploy(checkpoint=state, on_change=pair.on_change, partitions=pair.partitions)
+                assert verdicts(deployment.diff) == said and deployment.pause_seconds is not None and not deployment.unchanged
+                check_report(pair, deployment)
+        until(lambda: rows_read(run) == feeder.parts * READ)
+    assert run.error is None
+    for flush in (False, True) if not code else ():
         for place, checkpoint in ((out, state), (afresh, tmp_path / "other")):
-            test_rebuild.job(tmp_path, pair.after, place).run(checkpoint=checkpoint, progress=False, flush=flush)
-        for one in ("view", "stays", "joined"):
-            assert held(out / one) == held(afresh / one), one
+            pair.new(tmp_path, place).run(checkpoint=checkpoint, progress=False, flush=flush)
+        check_equal(pair, out, afresh)
 
 
 def test_other_handlers(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import headrace as hr
 from headrace import cli
 from headrace.errors import HeadraceError
 from tests.spark.engine.jobs import lines
+from tests.spark.engine.pairs import ROWS, add, held, read
 from tests.spark.engine.test_deploy import moment
-from tests.spark.engine.test_rebuild import ROWS, add, held, read
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
