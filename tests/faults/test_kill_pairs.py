@@ -30,9 +30,9 @@ job = PAIRS[{name!r}].{version}(Path({folder!r}), Path({out!r}), follow={follow}
 
 ROOT = Path(__file__).parents[2]
 
-WITHOUT_STATE = "after state commit"
+OF_STATE = "after state commit"
 """A point that a deploy passes only if it makes state anew."""
-IN_SHADOW = ("in a task", WITHOUT_STATE, "after staging", "before the record", "after the commit log")
+IN_SHADOW = ("in a task", OF_STATE, "after staging", "before the record", "after the commit log")
 IN_SWITCH = ("before the switch", *(f"{DEPLOY_CALL}#{number}" for number in (1, 4, 30)), "after the switch")
 IN_RUN = [name for name in POINTS if name not in ("before offsets are logged", "after offsets are logged", CALL, "in sink commit")]
 IN_SENDER = list(RUNNING_POINTS)[:2]
@@ -85,7 +85,7 @@ def test_killed(name: str, tmp_path: Path) -> None:
     done(tmp_path, "run", version(tmp_path, name, "old"), "--checkpoint", "state", "--no-flush", "--partitions", "3")
     if points := points_of(PAIRS[name]):
         point = turn(name, points)
-        killed(tmp_path, deploy(tmp_path, name), point, passes=point != WITHOUT_STATE)
+        killed(tmp_path, deploy(tmp_path, name), point, passes=point != OF_STATE)
     done(tmp_path, *deploy(tmp_path, name))
     add(tmp_path, 2)
     killed(tmp_path, ("run", version(tmp_path, name, "new"), "--checkpoint", "state"), turn(name, IN_RUN))

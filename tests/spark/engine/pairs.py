@@ -24,6 +24,10 @@ READ = 74
 """The rows and prices of a part."""
 
 
+TABLES = {"old": 2, "new": 3}
+"""Tables of countries, and how many each has."""
+
+
 def add(folder: Path, part: int) -> None:
     """The input of a part, half an hour each. No two rows have the same time."""
     chance = random.Random(part)
@@ -39,6 +43,8 @@ def add(folder: Path, part: int) -> None:
         fresh = folder / name / f".{part}"
         fresh.write_text("".join(json.dumps(record) + "\n" for record in records))
         fresh.rename(folder / name / f"{part}.json")
+    for name, number in TABLES.items():
+        (folder / f"{name}.json").write_text("".join(json.dumps({"k": k, "country": f"c{k % number}"}) + "\n" for k in range(9)))
 
 
 def read(folder: Path, name: str, schema: str, delay: str = "5 minutes", *, follow: bool = False) -> hr.Stream:
@@ -345,12 +351,21 @@ def closed(minutes: int) -> Version:
     return build
 
 
-COUNTRIES = hr.lookup.memory([(n, "north" if n % 2 else "south") for n in range(9)], "k int, country string", name="countries")
-REGIONS = hr.lookup.memory([(n, "west" if n % 3 else "east") for n in range(9)], "k int, country string", name="countries")
+def looked_up(table: Callable[[Shop], Any]) -> Version:
+    return view(lambda shop: shop.rows.lookup(table(shop), on="k").group_by("country").agg(n="count(*)").named("countries"))
 
 
-def looked_up(table: Any) -> Version:
-    return view(lambda shop: shop.rows.lookup(table, on="k").group_by("country").agg(n="count(*)").named("countries"))
+def in_memory(number: int) -> Version:
+    table = hr.lookup.memory([(k, f"c{k % number}") for k in range(9)], "k int, country string", name="table")
+    return looked_up(lambda shop: table)
+
+
+def in_a_file(name: str) -> Version:
+    return looked_up(
+        lambda shop: hr.lookup.files(
+            shop.folder / f"{name}.json", format="json", schema="k int, country string", name="table", constant=True
+        )
+    )
 
 
 QUERIES = {
@@ -397,7 +412,8 @@ QUERIES = {
         view(lambda shop: shop.rows.group_by("k", expires="2 hours").agg(s="sum(v)").named("summed")),
         view(lambda shop: shop.rows.group_by("k").agg(s="sum(v)").named("summed")),
     ),
-    "rows of a table": Pair(looked_up(COUNTRIES), looked_up(REGIONS)),
+    "rows of a table": Pair(in_memory(2), in_memory(3), refused_running="ROWS_GONE"),
+    "place of a table": Pair(in_a_file("old"), in_a_file("new")),
     "sources united": Pair(
         view(lambda shop: shop.rows.group_by("k").agg(n="count(*)").named("counts")),
         view(lambda shop: shop.rows.union(shop.more).group_by("k").agg(n="count(*)").named("counts")),
