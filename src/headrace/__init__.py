@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headrace.engine.collect import collect
     from headrace.engine.committed import committed_paths
     from headrace.engine.diff import diff
+    from headrace.engine.fork import fork
     from headrace.engine.job import Job
     from headrace.engine.letters import Letters, letters
     from headrace.engine.portable import export_savepoint, import_savepoint
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from headrace.schema import days, hours, minutes, seconds
     from headrace.spark.checkpoint.savepoints import Savepoint
     from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
+    from headrace.spark.deploy.fork import Fork
     from headrace.spark.deploy.rewind import Rewinding
     from headrace.spark.portable.contents import Portable
     from headrace.spark.run.run import Run
@@ -91,6 +93,7 @@ _PUBLIC = {
         "headrace.engine.collect": "collect",
         "headrace.engine.committed": "committed_paths",
         "headrace.engine.diff": "diff",
+        "headrace.engine.fork": "fork",
         "headrace.engine.job": "Job",
         "headrace.engine.building": "job",
         "headrace.engine.letters": "Letters letters",
@@ -119,6 +122,7 @@ _PUBLIC = {
         "headrace.spark.run.run": "Run",
         "headrace.spark.checkpoint.savepoints": "Savepoint",
         "headrace.spark.deploy.deployment": "Deployment Diff Verdict",
+        "headrace.spark.deploy.fork": "Fork",
         "headrace.spark.run.summary": "Summary",
         "headrace.sql.query": "from_dataframe sql",
     }.items()
@@ -134,6 +138,7 @@ __all__ = [
     "ConnectorError",
     "Deployment",
     "Diff",
+    "Fork",
     "Grouped",
     "HeadraceError",
     "Job",
@@ -177,6 +182,7 @@ __all__ = [
     "export_savepoint",
     "expr",
     "f",
+    "fork",
     "from_dataframe",
     "hop",
     "hours",

@@ -182,6 +182,8 @@ CODES: dict[str, Code] = {
     "NO_STATE": Code("CheckpointError", "user", "a state query on a checkpoint without state"),
     "CANNOT_REBUILD": Code("CheckpointError", "user", "a new version for which rows in a sink cannot be computed again"),
     "HISTORY_GONE": Code("CheckpointError", "environment", "rows that a job has read and that its sources no longer have"),
+    "FORK_EXISTS": Code("CheckpointError", "user", "a fork whose name or checkpoint is in use"),
+    "SINK_OF_PARENT": Code("CheckpointError", "user", "a fork that would write where its parent writes"),
     "SINK_ONLY_ADDS": Code("CheckpointError", "user", "a sink that only adds rows, and that would mix those of two versions"),
     "NOTHING_TO_DEPLOY": Code("CheckpointError", "user", "a deploy to a checkpoint that no run has written"),
     "NOTHING_TO_REWIND": Code("CheckpointError", "user", "a rewind to a checkpoint that no run has written"),

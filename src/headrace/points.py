@@ -64,6 +64,11 @@ DEPLOY_POINTS: Mapping[str, str] = {
     DEPLOY_CALL: "A deploy is about to change something on the disk.",
 }
 """The points of a deploy, which no epoch passes."""
+FORK_POINTS: Mapping[str, str] = {
+    "after the copy": "A fork has copied the checkpoint of its parent.",
+    "before the fork": "The checkpoint of the fork is complete, and not in its place yet.",
+}
+"""The points of a fork, in the order in which it passes them, around those of its deploy."""
 
 OF_SINKS = ("in a task", "after staging", "before sink commit", CALL, "in sink commit", "after sink commit")
 """The points that are passed for a sink, by its name; the others are passed for a query."""

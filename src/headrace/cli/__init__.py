@@ -17,6 +17,7 @@ from headrace.cli import (
     doctor,
     error,
     explain,
+    fork,
     letters,
     packages,
     plan,
@@ -38,7 +39,7 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rollback, rewind, status, stop),
+    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rollback, fork, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )
 

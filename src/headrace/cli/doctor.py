@@ -47,8 +47,8 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not isinstance(options.checkpoint, Path) and (options.job or options.path or options.folder):
-        options.complain("--job, --path and --checkpoint need the FILE of a job")
+    if not isinstance(options.checkpoint, Path) and (options.job or options.path or options.named or options.folder):
+        options.complain("--job, --path, --as and --checkpoint need the FILE of a job")
     return _machine(options) if options.checkpoint is None else _checkpoint(options)
 
 

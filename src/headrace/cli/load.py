@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from headrace.engine import Job
+from headrace.engine.fork import named
 from headrace.errors import HeadraceError
 from headrace.load import load
 
@@ -24,11 +25,19 @@ def options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="another path for this source or sink; may be repeated",
     )
+    parser.add_argument("--as", dest="named", metavar="NAME", help="another name for the job, such as that of its fork")
 
 
 def job(options: argparse.Namespace) -> Job:
     """Return the job that the command line names."""
     loaded = load(options.file, job=options.job)
+    others = paths(options)
+    moved = loaded.with_paths(others) if others else loaded
+    return moved if options.named is None else named(moved, options.named)
+
+
+def paths(options: argparse.Namespace) -> dict[str, str]:
+    """Return the other paths of sources and sinks that the command line names."""
     paths: dict[str, str] = {}
     for text in options.path:
         name, equals, path = text.partition("=")
@@ -36,4 +45,4 @@ def job(options: argparse.Namespace) -> Job:
             hint = "write the name of a source or sink and its path: --path charges=other/folder"
             raise HeadraceError("BAD_SETTING", f"--path expects NAME=PATH, got `{text}`", hint=hint)
         paths[name] = path
-    return loaded.with_paths(paths) if paths else loaded
+    return paths

@@ -3,6 +3,7 @@
 from headrace.engine.building import job
 from headrace.engine.collect import collect
 from headrace.engine.diff import diff
+from headrace.engine.fork import fork
 from headrace.engine.job import Job
 from headrace.engine.letters import Letters, letters
 from headrace.engine.portable import export_savepoint, import_savepoint
@@ -10,6 +11,7 @@ from headrace.engine.state import State, state
 from headrace.engine.table import Table
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
+from headrace.spark.deploy.fork import Fork
 from headrace.spark.deploy.rewind import Rewinding
 from headrace.spark.portable.contents import Portable
 from headrace.spark.run.run import Run
@@ -18,6 +20,7 @@ from headrace.spark.run.summary import Summary
 __all__ = [
     "Deployment",
     "Diff",
+    "Fork",
     "Job",
     "Letters",
     "Portable",
@@ -31,6 +34,7 @@ __all__ = [
     "collect",
     "diff",
     "export_savepoint",
+    "fork",
     "import_savepoint",
     "job",
     "letters",

@@ -179,7 +179,7 @@ def test_doctor_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_doctor_takes_options_of_a_file_with_one_only(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main(["doctor", *arguments])
-    assert capsys.readouterr().err.endswith("error: --job, --path and --checkpoint need the FILE of a job\n")
+    assert capsys.readouterr().err.endswith("error: --job, --path, --as and --checkpoint need the FILE of a job\n")
 
 
 def test_doctor_names_a_connector_of_spark_that_is_of_another_version(capsys: pytest.CaptureFixture[str]) -> None:

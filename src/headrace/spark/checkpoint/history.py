@@ -1,7 +1,7 @@
 """The history of a query: the identity of each epoch, and whether the parts of its checkpoint are of one moment.
 
 epochs/QUERY/7.json    the identity of epoch 7, drawn once, after its offsets are logged and before its tasks; the first of a version that a
-                       deploy has made also has those that it continues
+                       deploy has made also has those that it continues, and the first of a fork the one that it has in the parent
 
 An identity covers the previous epoch, the plan, the logged offsets and time, and a random value: two copies of a checkpoint that run
 separately are two histories, although their epochs have the same numbers.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -101,16 +101,21 @@ class History:
 
     def branch(self, epoch: int, before: Iterable[str]) -> None:
         """Draw the identity of an epoch with which a new version of a query begins; `before` are those of the epochs that it continues."""
-        self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), tuple(before))
+        continues = list(before)
+        self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), "/".join(continues), {"continues": continues})
 
-    def _drawn(self, epoch: int, offsets: str, continues: Sequence[str] | None = None) -> dict[str, Any]:
-        before = self.of(epoch - 1) if continues is None else "/".join(continues)
-        parts = (before, str(epoch), self._plan, offsets, secrets.token_hex(16))
+    def fork(self, epoch: int, parent: str) -> None:
+        """Draw the identity of the epoch with which a fork begins; `parent` is the one that it has in the parent. A sink that knows the epoch
+        by that one holds the parent's rows, so `names` does not have it.
+        """
+        self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), parent, {"forked": parent})
+
+    def _drawn(self, epoch: int, offsets: str, before: str | None = None, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        parts = (self.of(epoch - 1) if before is None else before, str(epoch), self._plan, offsets, secrets.token_hex(16))
         identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
         self._folder.mkdir(parents=True, exist_ok=True)
         # Of two processes one wins, and both use its identity.
-        branch = {} if continues is None else {"continues": list(continues)}
-        create(self._file(epoch), text_of({"format": FORMAT, "identity": identity, "offsets": offsets, **branch}))
+        create(self._file(epoch), text_of({"format": FORMAT, "identity": identity, "offsets": offsets, **(about or {})}))
         self._file(epoch - KEPT).unlink(missing_ok=True)
         entry = self._entry(epoch)
         assert entry is not None  # just made

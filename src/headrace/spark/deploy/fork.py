@@ -1,0 +1,264 @@
+"""A fork: a second job that continues from the state of a first one, and leaves that one alone.
+
+savepoint, or checkpoint at rest ─► a copy beside the new checkpoint ─► an identity of its own (`checkpoint/forked.py`)
+    ─► the fork's version is deployed to the copy ─► one rename
+
+Nothing of the parent is opened, so nothing of it changes. Files that are written once are linked; the rest is copied.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from headrace.durable import atomic, private
+from headrace.errors import HeadraceError
+from headrace.masking import leaving
+from headrace.points import point
+from headrace.spark.checkpoint import channel
+from headrace.spark.checkpoint.channel import Command
+from headrace.spark.checkpoint.copying import SAVEPOINTS
+from headrace.spark.checkpoint.folder import query_folder, stored_in, unusable
+from headrace.spark.checkpoint.forked import FORK, separate, settle, store
+from headrace.spark.checkpoint.schema_paths import mend
+from headrace.spark.compile.job import SparkJob
+from headrace.spark.deploy.deployment import Diff, Verdict
+from headrace.spark.deploy.parent import Parent
+from headrace.spark.deploy.diff import OF_THE_VERSION
+from headrace.spark.deploy.replacement import Replacement
+from headrace.spark.deploy.request import Request
+
+_LOG = "errors.log"
+
+
+@dataclass(frozen=True)
+class Fork:
+    """The report of `hr.fork`: what the fork has, or would have, of each part of its parent. It prints as text.
+
+    * `job`, `checkpoint`: the name of the fork and its checkpoint.
+    * `parent`, `origin`: the name of the parent and its checkpoint.
+    * `savepoint`: the savepoint that was forked; None for the checkpoint as it was.
+    * `epochs`: the last epoch of each streaming query of the parent.
+    * `diff`: a [`Diff`](#Diff) of the two versions; `verdicts` are its verdicts.
+    * `partitions`: the number of tasks of each level; `before`: that of the parent.
+    * `dry_run`: whether it was only a preview.
+    * `seconds`: the duration.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
+        >>> spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
+        >>> _ = hr.job("spending", spent.write.memory(name="per_card")).run(progress=False, flush=False)
+        >>> print(hr.fork(".headrace/spending", hr.job("what-if", spent.write.memory(name="per_card"))))
+        what-if: was forked from spending after epoch 0 to ....headrace/what-if
+          kept      source   charges
+          kept      operator spent
+          kept      sink     per_card
+          ...
+        done in ... s; the next run continues from there
+    """
+
+    job: str
+    checkpoint: Path
+    parent: str
+    origin: Path
+    savepoint: str | None
+    epochs: Mapping[str, int]
+    diff: Diff
+    partitions: int
+    before: int
+    dry_run: bool
+    seconds: float
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The verdicts of `diff`."""
+        return self.diff.verdicts
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the report as data that `json.dumps` takes."""
+        return {
+            **vars(self),
+            "checkpoint": str(self.checkpoint),
+            "origin": str(self.origin),
+            "epochs": dict(self.epochs),
+            "diff": self.diff.to_json(),
+            "seconds": round(self.seconds, 3),
+        }
+
+    def __str__(self) -> str:
+        done = "cannot be forked" if self.diff.refusals else "would be forked" if self.dry_run else "was forked"
+        epochs = ", ".join(f"{epoch}" if len(self.epochs) == 1 else f"{epoch} of {query}" for query, epoch in self.epochs.items())
+        point = "" if self.savepoint is None else f", savepoint {self.savepoint},"
+        end = "nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; the next run continues from there"
+        first = f"{self.job}: {done} from {self.parent} after epoch {epochs}{point} to {self.checkpoint}"
+        return "\n".join([first, *str(self.diff).splitlines()[1:], end])
+
+
+@leaving()
+def fork(
+    job: SparkJob,
+    home: Path,
+    folder: Path,
+    *,
+    savepoint: str | None = None,
+    partitions: int | None = None,
+    on_change: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+) -> Fork:
+    """Make the checkpoint `folder` of a fork of the job whose checkpoint is `home`, as of a savepoint, or as it is now.
+
+    `partitions`, `on_change`, `dry_run`: as for `deploy`. Either all of the new checkpoint is there at the end, or nothing.
+    """
+    began = time.monotonic()
+    home, folder = home.absolute(), folder.absolute()
+    parent = Parent.at(home, savepoint)
+    _refuse_taken(job, parent, folder)
+    parent.refuse_places(job)
+    with _beside(folder) as copy, _parents_paths(copy, parent.folder):
+        parent.copy(copy)
+        point("after the copy")
+        separate(copy, parent.stored, job.plan.job)
+        with Request(job, partitions, on_change or {}).opened(copy) as replacement:
+            parent.refuse_marks(replacement)
+            notices, refusals = _checked(replacement, dry_run=dry_run)
+            switches = replacement.changed and not dry_run
+            counts = replacement.switch() if switches else {}
+            comparison = replacement.comparison
+            diff = comparison.diff(str(parent.folder), job.plan.job, notices, refusals, counts)
+            report = Fork(
+                job.plan.job,
+                folder,
+                parent.stored.job,
+                home,
+                savepoint,
+                parent.epochs,
+                diff,
+                comparison.partitions,
+                parent.stored.partitions,
+                dry_run,
+                0.0,
+            )
+        report = replace(report, seconds=time.monotonic() - began)
+        if not dry_run:
+            _finish(copy, replacement, parent, report)
+            _reveal(copy, folder)
+        return report
+
+
+def _checked(replacement: Replacement, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[HeadraceError, ...]]:
+    """Return the notices of the fork's first start, and what keeps its version from continuing, which is raised unless it is a dry run."""
+    try:
+        return replacement.refuse(starts=True), ()
+    except HeadraceError as error:
+        if not dry_run or error.code not in OF_THE_VERSION:
+            raise
+        return (), (error, *error.also)
+
+
+def _finish(copy: Path, replacement: Replacement, parent: Parent, report: Fork) -> None:
+    """Remove from the copy what only the deploy needed, and note where it comes from."""
+    stored = stored_in(copy)
+    assert stored is not None  # `separate` wrote it
+    # a version that differs in the places of its sinks alone needs no deploy
+    job = replacement.job
+    store(copy, replace(stored, plan=job.plan.to_json(), settings=job.settings))
+    settle(copy, stored)
+    # the version before the deploy has the parent's sinks, so nothing may return to it
+    shutil.rmtree(copy / SAVEPOINTS, ignore_errors=True)
+    about = {"parent": parent.stored.job, "checkpoint": str(parent.home), "savepoint": parent.savepoint, "epochs": dict(parent.epochs)}
+    channel.note(copy, Command.make(FORK, **about, lineage=list(parent.ids)), report.to_json())
+
+
+def _reveal(copy: Path, folder: Path) -> None:
+    """Put the checkpoint in its place, in one step."""
+    for query in (copy / "queries").glob("*"):
+        mend(query, query_folder(folder, query.name))
+    for path in copy.rglob("*"):
+        if not path.is_symlink():
+            atomic.keep(path)
+    point("before the fork")
+    try:
+        copy.rename(folder)
+    except OSError as problem:
+        raise _exists(folder) if folder.exists() else unusable(folder, problem.strerror or str(problem)) from None
+    atomic.keep(folder.parent)
+
+
+def _refuse_taken(job: SparkJob, parent: Parent, folder: Path) -> None:
+    name = job.plan.job
+    if name == parent.stored.job:
+        raise HeadraceError(
+            "FORK_EXISTS",
+            f"the fork of the job {name} has the same name",
+            hint='give it another name, because sinks tell jobs apart by their names: hr.job("NAME", ...), or --as NAME',
+        )
+    if folder.exists() or folder.is_symlink():
+        raise _exists(folder)
+
+
+def _exists(folder: Path) -> HeadraceError:
+    hint = "give the fork another name, or another checkpoint with checkpoint="
+    return HeadraceError("FORK_EXISTS", f"the checkpoint {folder} of the fork is there already", hint=hint)
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """Give a place for the copy beside the new checkpoint, and remove it at the end. What a killed fork has left is removed first."""
+    place = folder.with_name(f".{folder.name}.fork")
+    try:
+        private.folder(place)
+        lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise unusable(folder, problem.strerror or str(problem)) from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            hint = "wait until it has ended, or give this fork another name"
+            raise HeadraceError("CHECKPOINT_IN_USE", f"another process is making the fork {folder}", hint=hint) from None
+        copy = place / "checkpoint"
+        try:
+            shutil.rmtree(copy, ignore_errors=True)
+            (place / _LOG).unlink(missing_ok=True)
+            yield copy
+        except HeadraceError as error:
+            _keep_log(error, copy, place)
+            raise
+        except OSError as problem:
+            raise unusable(folder, problem.strerror or str(problem)) from None
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+            if not (place / _LOG).exists():
+                shutil.rmtree(place, ignore_errors=True)
+    finally:
+        os.close(lock)
+
+
+def _keep_log(error: HeadraceError, copy: Path, place: Path) -> None:
+    """Keep the Java trace that the hint of an error names, which would go with the copy."""
+    log = copy / _LOG
+    if log.exists() and error.hint and str(log) in error.hint:
+        log.replace(place / _LOG)
+        error.hint = error.hint.replace(str(log), str(place / _LOG))
+
+
+@contextmanager
+def _parents_paths(copy: Path, parent: Path) -> Iterator[None]:
+    """Name the parent's files in errors in place of their copies, except a log that only the copy has."""
+    try:
+        yield
+    except HeadraceError as error:
+        for one in (error, *error.also):
+            one.message = one.message.replace(str(copy), str(parent))
+            one.args = (one.code, one.message)
+            if one.hint and str(copy / _LOG) not in one.hint:
+                one.hint = one.hint.replace(str(copy), str(parent))
+        raise
