@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
     rows.job(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", help="the file of the fork, as for `headrace run` (default: the stored version)")
     load.options(parser)
-    parser.add_argument("--at", metavar="SAVEPOINT", help="the savepoint of JOB (default: its checkpoint as it is now; JOB must not run)")
+    parser.add_argument("--at", metavar="SAVEPOINT", help="the savepoint of JOB (default: its current checkpoint; JOB must not run)")
     parser.add_argument("--checkpoint", dest="folder", metavar="FOLDER", help="the checkpoint of the fork (default: .headrace/NAME)")
     parser.add_argument("--partitions", metavar="N", help="the tasks of each level of the fork (default: the setting, else as JOB)")
     changes.argument(parser)

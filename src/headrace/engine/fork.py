@@ -43,7 +43,7 @@ def fork(
     Args:
         parent: The first job: a job, or the folder of its checkpoint.
         job: The fork, with a name of its own and sinks at other places.
-        at: The savepoint of the parent from which the fork continues. Default: its checkpoint as it is now, on which no process may work.
+        at: The savepoint of the parent from which the fork continues. Default: its current checkpoint, on which no process may work.
         checkpoint: The new checkpoint, which must not exist. Default: as for `Job.run` of the fork.
         partitions: The tasks of each [level](../../concepts/levels.md) of the fork. Default: the setting, else as in the parent.
         on_change: As for `Job.deploy`.
@@ -72,11 +72,7 @@ def fork(
     """
     refuse_while_loading("hr.fork")
     refuse_others(dry_run=dry_run)
-    if not isinstance(job, Job):
-        raise HeadraceError("BAD_INPUT", f"hr.fork makes a job, got {job!r}", hint="pass the job that the fork is", site=here())
-    if not isinstance(parent, Job | str | os.PathLike):
-        hint = 'pass a job, or the folder of a checkpoint: hr.fork(".headrace/fraud", job)'
-        raise HeadraceError("BAD_INPUT", f"hr.fork forks a job or a checkpoint, got {parent!r}", hint=hint, site=here())
+    _refuse_others(parent, job)
     home = (parent.checkpoint() if isinstance(parent, Job) else Path(parent).expanduser()).absolute()
     moment(home, at)
     chosen = settings(job.name, job._settings, checkpoint=checkpoint, partitions=partitions)
@@ -84,6 +80,14 @@ def fork(
         return forked(
             job._compiled(), home, chosen.checkpoint, savepoint=at, partitions=chosen.partitions, on_change=on_change, dry_run=dry_run
         )
+
+
+def _refuse_others(parent: object, job: object) -> None:
+    if not isinstance(job, Job):
+        raise HeadraceError("BAD_INPUT", f"hr.fork makes a job, got {job!r}", hint="pass the job that the fork is", site=here())
+    if not isinstance(parent, Job | str | os.PathLike):
+        hint = 'pass a job, or the folder of a checkpoint: hr.fork(".headrace/fraud", job)'
+        raise HeadraceError("BAD_INPUT", f"hr.fork forks a job or a checkpoint, got {parent!r}", hint=hint, site=here())
 
 
 def moment(home: Path, at: str | None) -> Stored:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +17,11 @@ from typing import Any
 import pytest
 
 import headrace as hr
+from headrace import cli, points
+from headrace.errors import HeadraceError
+from headrace.points import FOLDER, FORK_POINTS, VARIABLE, Armed
+from headrace.spark.checkpoint.lease import Lease
 from tests.spark.engine.jobs import lines
-from tests.spark.engine.test_deploy import Quiet
 from tests.spark.engine.test_rebuild import ROWS, add, held, read
 from tests.unit.errors import check_error
 
@@ -39,9 +47,9 @@ class Seen(hr.Program):
         hr.emit(k=self.key.k, what=self.last.get().cast("string"))
 
 
-def job(folder: Path, name: str, limit: int = 10, *, url: Path | None = None, follow: bool = False) -> hr.Job:
+def job(folder: Path, name: str, limit: int = 10) -> hr.Job:
     """A job with its sinks in `folder`/NAME: changes, appended rows and a table of SQLite. `limit`: the rows above it are summed."""
-    rows = read(folder, "rows", ROWS, follow=follow)
+    rows = read(folder, "rows", ROWS)
     sums = hr.sql(SUMS.format(limit), rows=rows)
     windows = hr.sql("SELECT window.start AS began, k, count(*) AS n FROM rows GROUP BY k, window(ts, '10 minutes')", rows=rows)
     out = folder / name
@@ -51,7 +59,7 @@ def job(folder: Path, name: str, limit: int = 10, *, url: Path | None = None, fo
         sums.write.files(out / "sums", format="json", mode="changes", name="sums"),
         rows.key_by("k").process(Seen).named("seen_by").write.files(out / "seen", format="json", name="seen"),
         windows.write.files(out / "windows", format="json", mode="changes", name="windows"),
-        sums.write.jdbc(f"jdbc:sqlite:{url or out / 'db'}", "sums", key=["k"], name="table"),
+        sums.write.jdbc(f"jdbc:sqlite:{out / 'db'}", "sums", key=["k"], name="table"),
     )
 
 
@@ -68,14 +76,14 @@ def appended(folder: Path) -> Counter[str]:
     return Counter(json.dumps(row, sort_keys=True) for row in lines(folder))
 
 
-def check(folder: Path, name: str, fresh: str, *, before: Counter[str] | None = None) -> None:
-    """Compare the sinks of a job with those of one that has run from the start. `before`: rows that only the other one has."""
+def check(folder: Path, name: str, fresh: str, before: Counter[str]) -> None:
+    """Compare a job with one that has run from the start: its sinks and its state. `before`: the rows appended before the fork."""
     here, there = folder / name, folder / fresh
     assert held(here / "sums") == held(there / "sums") != {}
     assert held(here / "windows") == held(there / "windows") != {}
     assert table(here) == table(there) != Counter()
-    assert appended(here / "seen") + (before or Counter()) == appended(there / "seen")
-    assert appended(here / "seen")
+    assert appended(here / "seen") + before == appended(there / "seen") != before
+    assert state(folder / "state" / name) == state(folder / "state" / fresh)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -88,34 +96,280 @@ def state(folder: Path) -> dict[str, Any]:
     return {name: opened.table(name).rows() for name in opened.tables}
 
 
-@pytest.mark.parametrize(("limit", "partitions"), [(10, None), (30, 3)])
-def test_both_go_on(tmp_path: Path, limit: int, partitions: int | None) -> None:
-    """A fork of a savepoint, with the same plan, and with another plan at another number of partitions."""
+def failing(patch: pytest.MonkeyPatch, point: str) -> None:
+    patch.setattr(points, "OFF", False)
+    patch.setattr(points, "_armed", Armed(point, action="fail"))
+    patch.setattr(points, "_passed", 0)
+
+
+def test_both_go_on(tmp_path: Path) -> None:
+    """Two forks of a savepoint, with the same plan, and with another plan at another number of partitions; beside their parent."""
+    first, second, third = (tmp_path / "state" / name for name in ("first", "second", "third"))
     add(tmp_path, 0)
-    run(tmp_path, "first", partitions=2)
-    job(tmp_path, "first").savepoint("then", checkpoint=tmp_path / "state" / "first")
+    run(tmp_path, "first", partitions=1)
+    job(tmp_path, "first").savepoint("then", checkpoint=first)
     then = appended(tmp_path / "first" / "seen")
     add(tmp_path, 1)
     run(tmp_path, "first")
-    was, outputs = files(tmp_path / "state" / "first"), files(tmp_path / "first")
-    fork = hr.fork(
-        tmp_path / "state" / "first",
-        job(tmp_path, "second", limit),
-        at="then",
-        checkpoint=tmp_path / "state" / "second",
-        partitions=partitions,
-    )
-    print(fork)
-    assert files(tmp_path / "state" / "first") == was
-    print(sorted(p.name for p in (tmp_path / "state" / "second").iterdir()))
-    run(tmp_path, "second", limit)
+    was = files(first), files(tmp_path / "first")
+    same = hr.fork(first, job(tmp_path, "second"), at="then", checkpoint=second)
+    assert [(one.name, one.verdict, one.inserted) for one in same.verdicts if one.part == "sink"] == [
+        ("sums", "corrected", 9),
+        ("seen", "kept", 0),
+        ("windows", "corrected", 27),
+        ("table", "corrected", 9),
+    ]
+    assert same.diff.notices == (f"seen writes to {tmp_path}/second/seen from epoch {same.epochs['main'] + 1} on",)
+    other = hr.fork(first, job(tmp_path, "third", 30), at="then", checkpoint=third, partitions=2)
+    assert (other.partitions, other.before, other.to_json()["epochs"]) == (2, 1, dict(same.epochs))
+    assert json.loads((third / "history.jsonl").read_text().splitlines()[0])["arguments"] == {
+        "parent": "first",
+        "checkpoint": str(first),
+        "savepoint": "then",
+        "epochs": dict(same.epochs),
+        "lineage": [json.loads((first / "job.json").read_text())["id"]],
+    }
+    assert sorted(path.name for path in first.parent.iterdir()) == ["first", "second", "third"]
     add(tmp_path, 2)
-    run(tmp_path, "second", limit)
-    assert (files(tmp_path / "state" / "first"), files(tmp_path / "first")) == (was, outputs)
+    run(tmp_path, "second")
+    with pytest.MonkeyPatch.context() as patch:
+        failing(patch, "after sink commit")
+        with pytest.raises(HeadraceError, match="Injected"):
+            run(tmp_path, "third", 30)
+    run(tmp_path, "third", 30)
+    assert (files(first), files(tmp_path / "first")) == was
     run(tmp_path, "first")
-    run(tmp_path, "fresh", partitions=2)
-    run(tmp_path, "fresh2", limit, partitions=2)
-    check(tmp_path, "first", "fresh")
-    check(tmp_path, "second", "fresh2", before=then)
-    assert state(tmp_path / "state" / "first") == state(tmp_path / "state" / "fresh")
-    assert state(tmp_path / "state" / "second") == state(tmp_path / "state" / "fresh2")
+    run(tmp_path, "fresh", partitions=1)
+    run(tmp_path, "fresh30", 30, partitions=1)
+    check(tmp_path, "first", "fresh", Counter())
+    check(tmp_path, "second", "fresh", then)
+    check(tmp_path, "third", "fresh30", then)
+
+
+def small(folder: Path, name: str, place: Path, limit: int = 10, *, follow: bool = False, url: str = "") -> hr.Job:
+    """A job with one sink: a folder, or the table at `url`."""
+    sums = hr.sql(SUMS.format(limit), rows=read(folder, "rows", ROWS, follow=follow))
+    if url:
+        return hr.job(name, sums.write.jdbc(url, "sums", key=["k"], name="sums"))
+    return hr.job(name, sums.write.files(place, format="json", mode="changes", name="sums"))
+
+
+def wanted(folder: Path, limit: int = 10) -> dict[str, int]:
+    """What the view is, by Python."""
+    rows = [json.loads(line) for file in (folder / "rows").glob("*.json") for line in file.read_text().splitlines()]
+    groups: dict[int, list[int]] = {}
+    for row in rows:
+        if row["v"] > limit:
+            groups.setdefault(row["k"], []).append(row["v"])
+    return {json.dumps({"k": k, "s": sum(all), "n": len(all)}, sort_keys=True): 1 for k, all in groups.items()}
+
+
+def test_refused(tmp_path: Path) -> None:
+    """Nothing is left of a refused fork."""
+    add(tmp_path, 0)
+    place, first, second = tmp_path / "out", tmp_path / "state" / "first", tmp_path / "state" / "second"
+    parent = small(tmp_path, "first", place)
+    hide = {str(tmp_path): "<folder>"}
+    check_error(
+        """
+        NOT_A_CHECKPOINT: <folder>/state/first is not a checkpoint: there is no such folder
+          hint: a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder
+          more: headrace error NOT_A_CHECKPOINT
+        """,
+        lambda: hr.fork(first, parent, at="then"),
+        hide=hide,
+    )
+    parent.run(checkpoint=first, progress=False, flush=False, partitions=1)
+    was = files(first)
+
+    def fork(job: hr.Job, at: str | None = None, checkpoint: Path = second, parent: Path = first) -> hr.Fork:
+        return hr.fork(parent, job, at=at, checkpoint=checkpoint)
+
+    check_error(
+        """
+        SINK_OF_PARENT: sums would write to <folder>/out, where sums of the job first writes
+          at test_fork.py:*: return hr.job(name, sums.write.files(place, format="json", mode="changes", name="sums"))
+          hint: nothing was changed: give the fork a sink of its own at another place
+          more: headrace error SINK_OF_PARENT
+        """,
+        lambda: fork(small(tmp_path, "second", place)),
+        hide=hide,
+    )
+    (tmp_path / "alias").symlink_to(place)
+    with pytest.raises(HeadraceError, match="SINK_OF_PARENT"):
+        fork(small(tmp_path, "second", tmp_path / "alias"))
+    check_error(
+        """
+        FORK_EXISTS: the fork of the job first has the same name
+          hint: give it another name, because sinks tell jobs apart by their names: hr.job("NAME", ...), or --as NAME
+          more: headrace error FORK_EXISTS
+        """,
+        lambda: fork(small(tmp_path, "first", tmp_path / "other")),
+    )
+    ours = small(tmp_path, "second", tmp_path / "other")
+    with pytest.raises(HeadraceError, match=r"FORK_EXISTS: the checkpoint .*/state/first of the fork is there already"):
+        fork(ours, checkpoint=first)
+    check_error(
+        """
+        UNKNOWN_SAVEPOINT: <folder>/state/first has no savepoint then
+          hint: it has none
+          more: headrace error UNKNOWN_SAVEPOINT
+        """,
+        lambda: fork(ours, at="then"),
+        hide=hide,
+    )
+    with pytest.raises(HeadraceError, match="BAD_INPUT"):
+        hr.fork(first, "second")  # type: ignore[arg-type]
+    with pytest.raises(HeadraceError, match="BAD_INPUT"):
+        hr.fork(7, ours)  # type: ignore[arg-type]
+    lease = Lease(first, answers=True)
+    try:
+        with pytest.raises(HeadraceError, match=r"CHECKPOINT_IN_USE: .* is in use by process") as busy:
+            fork(ours)
+        assert busy.value.hint == f"make a savepoint, which a running job does too, and fork that: headrace savepoint create {first} NAME"
+    finally:
+        lease.release()
+        (first / f"lock.{lease.term}").rename(first / f"lock.{lease.term - 1}")
+    (empty := small(tmp_path, "empty", tmp_path / "none")).run(checkpoint=tmp_path / "state" / "empty", progress=False, flush=False)
+    preview = hr.fork(first, ours, checkpoint=second, dry_run=True)
+    assert str(preview).endswith("corrected sink     sums\nnothing was changed")
+    assert f"second: would be forked from first after epoch {preview.epochs['main']} to {second}" in str(preview)
+    assert empty.name == "empty"
+    assert files(first) == was
+    assert sorted(path.name for path in first.parent.iterdir()) == ["empty", "first"]
+
+
+def test_a_table_of_the_parent(tmp_path: Path) -> None:
+    """Several jobs may write to a table, but not a fork to that of its parent, or of the parent of that one."""
+    add(tmp_path, 0)
+    (tmp_path / "alias").symlink_to(tmp_path)
+    first, second, third = (tmp_path / "state" / name for name in ("first", "second", "third"))
+    small(tmp_path, "first", tmp_path, url=f"jdbc:sqlite:{tmp_path}/db").run(checkpoint=first, progress=False, flush=False, partitions=1)
+    alias = f"jdbc:sqlite:{tmp_path}/alias/db"
+    with pytest.raises(HeadraceError, match="SINK_OF_PARENT"):
+        hr.fork(first, small(tmp_path, "second", tmp_path, url=alias), checkpoint=second)
+    hr.fork(first, small(tmp_path, "second", tmp_path / "out2"), checkpoint=second)
+    with pytest.raises(HeadraceError, match="SINK_OF_PARENT"):
+        hr.fork(second, small(tmp_path, "third", tmp_path, url=alias), checkpoint=third)
+    # a fork of a fork that has not run
+    hr.fork(second, small(tmp_path, "third", tmp_path / "out3", 30), checkpoint=third)
+    add(tmp_path, 1)
+    for name, place, limit in (("second", "out2", 10), ("third", "out3", 30)):
+        version = small(tmp_path, name, tmp_path / place, limit)
+        version.run(checkpoint=tmp_path / "state" / name, progress=False, flush=False)
+        assert held(tmp_path / place) == wanted(tmp_path, limit)
+
+
+def test_life_after_a_fork(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fork is a job like any other: `doctor`, savepoints, a deploy and a rollback, which never returns to the parent's sinks."""
+    add(tmp_path, 0)
+    first, second = tmp_path / "state" / "first", tmp_path / "state" / "second"
+    small(tmp_path, "first", tmp_path / "out").run(checkpoint=first, progress=False, flush=False, partitions=1)
+    hr.fork(first, small(tmp_path, "second", tmp_path / "out2", 30), checkpoint=second)
+    assert cli.main(["doctor", str(second)]) == 0
+    assert cli.main(["savepoint", "list", str(second)]) == 0
+    assert capsys.readouterr().out.endswith("no savepoints\n")
+    assert cli.main(["rollback", str(second)]) == 1
+    assert "NOTHING_TO_DEPLOY" in capsys.readouterr().err
+    small(tmp_path, "second", tmp_path / "out2", 30).run(checkpoint=second, progress=False, flush=False)
+    small(tmp_path, "second", tmp_path / "out2", 20).deploy(checkpoint=second)
+    small(tmp_path, "second", tmp_path / "out2", 20).run(checkpoint=second, progress=False, flush=False)
+    assert held(tmp_path / "out2") == wanted(tmp_path, 20)
+    assert cli.main(["rollback", str(second)]) == 0
+    small(tmp_path, "second", tmp_path / "out2", 30).run(checkpoint=second, progress=False, flush=False)
+    assert held(tmp_path / "out2") == wanted(tmp_path, 30)
+    assert [one.name for one in small(tmp_path, "second", tmp_path).savepoints(checkpoint=second)] == ["before-deploy-1", "before-deploy-2"]
+
+
+def test_interrupted(tmp_path: Path) -> None:
+    """The fork of a job that was killed in an epoch reads its input in an epoch of its own, unless the epoch is counted already."""
+    first, second = tmp_path / "state" / "first", tmp_path / "state" / "second"
+    parent, fork = small(tmp_path, "first", tmp_path / "out"), small(tmp_path, "second", tmp_path / "out2")
+    add(tmp_path, 0)
+    parent.run(checkpoint=first, progress=False, flush=False, partitions=1)
+    add(tmp_path, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        failing(patch, "before sink commit")
+        with pytest.raises(HeadraceError, match="Injected"):
+            parent.run(checkpoint=first, progress=False, flush=False)
+    was = files(first)
+    hr.fork(first, fork, checkpoint=second)
+    assert files(first) == was
+    fork.run(checkpoint=second, progress=False, flush=False)
+    assert held(tmp_path / "out2") == wanted(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        failing(patch, "after the record")
+        with pytest.raises(HeadraceError, match="Injected"):
+            parent.run(checkpoint=first, progress=False, flush=False)
+    check_error(
+        """
+        EPOCH_UNFINISHED: epoch 2 of query main was interrupted when the job first had counted it already
+          hint: nothing was changed: run first once, so that it finishes the epoch, then fork it
+          more: headrace error EPOCH_UNFINISHED
+        """,
+        lambda: hr.fork(first, fork, checkpoint=tmp_path / "state" / "third"),
+    )
+    assert sorted(path.name for path in first.parent.iterdir()) == ["first", "second"]
+
+
+def test_letters(tmp_path: Path) -> None:
+    """Repaired rows belong to the state; dead letters stay with the parent."""
+    first, second = tmp_path / "state" / "first", tmp_path / "state" / "second"
+    add(tmp_path, 0)
+    (tmp_path / "rows" / "broken.json").write_text('{"k": 1, "v": "x"}\n')
+    parent = small(tmp_path, "first", tmp_path / "out")
+    parent.run(checkpoint=first, progress=False, flush=False, partitions=1)
+    (tmp_path / "repaired.json").write_text('{"k": 1, "v": 40, "ts": "2026-01-01 00:10:00"}\n')
+    hr.letters(first).replay("rows", tmp_path / "repaired.json")
+    parent.run(checkpoint=first, progress=False, flush=False)
+    fork = small(tmp_path, "second", tmp_path / "out2")
+    hr.fork(first, fork, checkpoint=second)
+    summary = fork.run(checkpoint=second, progress=False, flush=False)
+    assert held(tmp_path / "out2") == held(tmp_path / "out")
+    assert (len(hr.letters(first).table().rows()), len(hr.letters(second).table().rows()), sum(summary.dead_letters.values())) == (1, 0, 0)
+    assert state(first) == state(second)
+
+
+JOB = """
+import headrace as hr
+
+rows = hr.read.files("rows", format="json", schema="k int, v int", name="rows")
+sums = hr.sql("SELECT k, sum(v) AS s, count(*) AS n FROM rows WHERE v > 10 GROUP BY k", rows=rows)
+job = hr.job("first", sums.write.files("out", format="json", mode="changes", name="sums"))
+"""
+
+
+def command(*arguments: str, point: str) -> int:
+    """A command in a process of its own, which is killed at a point."""
+    variables = {"HEADRACE_MASTER": "local[1]", "SPARK_DRIVER_MEMORY": "1g", FOLDER: ".", VARIABLE: f"{point}:kill"}
+    child = subprocess.Popen([sys.executable, "-m", "headrace", *arguments], env={**os.environ, **variables}, start_new_session=True)
+    ended = child.wait(120)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    return ended
+
+
+@pytest.mark.parametrize(
+    "point", [*(pytest.param(one, marks=pytest.mark.full) for one in ("after the copy", "before the switch")), "before the fork"]
+)
+def test_killed(point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A fork that is killed leaves nothing that counts, and the same command makes it anew."""
+    assert point in (*FORK_POINTS, "before the switch")
+    monkeypatch.chdir(tmp_path)
+    add(tmp_path, 0)
+    (tmp_path / "job.py").write_text(JOB)
+    assert cli.main(["run", "job.py", "--no-flush", "--quiet", "--partitions", "1"]) == 0
+    was = files(tmp_path / ".headrace" / "first")
+    fork = ("fork", "first", "--as", "second", "--path", "sums=out2")
+    assert command(*fork, point=point) == -signal.SIGKILL
+    assert not (tmp_path / ".headrace" / "second").exists()
+    assert cli.main(["run", "job.py", "--as", "second", "--path", "sums=out2", "--checkpoint", ".headrace/.second.fork"]) == 1
+    capsys.readouterr()
+    assert cli.main([*fork]) == 0
+    assert "second: was forked from first after epoch 0 to " in capsys.readouterr().out
+    assert sorted(path.name for path in (tmp_path / ".headrace").iterdir()) == ["first", "second"]
+    assert files(tmp_path / ".headrace" / "first") == was
+    add(tmp_path, 1)
+    assert cli.main(["run", "job.py", "--as", "second", "--path", "sums=out2", "--no-flush", "--quiet"]) == 0
+    assert held(tmp_path / "out2") == wanted(tmp_path)
+    assert cli.main(["doctor", "job.py", "--as", "second", "--path", "sums=out2"]) == 0

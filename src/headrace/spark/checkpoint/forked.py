@@ -2,7 +2,7 @@
 
 The fork takes over what belongs to the state, and leaves what belongs to the parent:
 
-queries, sealing, sealed, corrections   taken over. An epoch that was interrupted is cut off: the fork reads its input in an epoch of its own
+queries, corrections, sealing, sealed   taken over. An interrupted epoch is cut off: the fork reads its input in an epoch of its own
 epochs                                  one identity for each query, chained to the parent's (`History.fork`)
 repaired                                taken over: repaired rows are input
 record                                  the counts of what was read are taken over; sinks have got no rows, and were written nowhere

@@ -105,8 +105,8 @@ class History:
         self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), "/".join(continues), {"continues": continues})
 
     def fork(self, epoch: int, parent: str) -> None:
-        """Draw the identity of the epoch with which a fork begins; `parent` is the one that it has in the parent. A sink that knows the epoch
-        by that one holds the parent's rows, so `names` does not have it.
+        """Draw the identity of the epoch with which a fork begins; `parent` is its identity in the parent. A sink that knows the epoch by
+        that one holds the parent's rows, so `names` does not have it.
         """
         self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), parent, {"forked": parent})
 

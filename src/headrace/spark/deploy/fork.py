@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -156,7 +157,9 @@ def fork(
 def _checked(replacement: Replacement, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[HeadraceError, ...]]:
     """Return the notices of the fork's first start, and what keeps its version from continuing, which is raised unless it is a dry run."""
     try:
-        return replacement.refuse(starts=True), ()
+        notices = replacement.refuse(starts=True)
+        # a fork has written nothing before
+        return tuple(re.sub(r"; what it wrote .* stays in .*", "", line) for line in notices), ()
     except HeadraceError as error:
         if not dry_run or error.code not in OF_THE_VERSION:
             raise

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headrace.errors import HeadraceError
-from headrace.ops import Sink, sinks_of
+from headrace.ops import sinks_of
 from headrace.ops.sink import restored_sink
+from headrace.plan import Node
 from headrace.spark.checkpoint.copying import copy
 from headrace.spark.checkpoint.folder import MIGRATED, Stored, is_clearing, migrated, query_folder, stored_in
 from headrace.spark.checkpoint.forked import lineage
@@ -22,7 +23,7 @@ from headrace.spark.compile.identity import DEAD_LETTERS
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.shapes import SINK
 from headrace.spark.deploy.replacement import Replacement
-from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
+from headrace.spark.run.outlets import at, each, outlets_of, provide
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Parent:
                 for name, written in recorded(folder / "record", query.name).written.items():
                     yield written.place, name
 
-    def _shared(self, job: SparkJob, sink: Sink, theirs: str, place: str) -> HeadraceError:
+    def _shared(self, job: SparkJob, sink: Node, theirs: str, place: str) -> HeadraceError:
         return HeadraceError(
             "SINK_OF_PARENT",
             f"{job.shown(str(sink.name))} would write to {place}, where {theirs} of the job {self.stored.job} writes",
@@ -140,7 +141,7 @@ def _refuse_busy(home: Path) -> None:
         raise HeadraceError(
             "CHECKPOINT_IN_USE",
             f"the checkpoint {home} is in use by {holder}",
-            hint=f"fork a savepoint of it: headrace savepoint create {home} NAME, then fork with at=NAME",
+            hint=f"make a savepoint, which a running job does too, and fork that: headrace savepoint create {home} NAME",
         )
     if is_switching(home) or is_clearing(home):
         raise _changed(home)
