@@ -44,14 +44,14 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
         (
             ["show", "fraud"],
             "argument COMMAND: there is no command show: did you mean state show or letters show or savepoint show? There are: run, sql, "
-            "explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rollback, rewind, status, stop, certify, demo, doctor, error, docs, "
+            "explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rollback, fork, rewind, status, stop, certify, demo, doctor, error, docs, "
             "packages, prepare, completion",
         ),
         (
             ["explain", "job.py", "--jsn"],
-            "there is no option --jsn: did you mean --json? It takes: -h, --help, --job, --path, --verbose, --json",
+            "there is no option --jsn: did you mean --json? It takes: -h, --help, --job, --path, --as, --verbose, --json",
         ),
-        (["explain", "job.py", "--qq=7"], "there is no option --qq: it takes: -h, --help, --job, --path, --verbose, --json"),
+        (["explain", "job.py", "--qq=7"], "there is no option --qq: it takes: -h, --help, --job, --path, --as, --verbose, --json"),
         (["completion", "fisch"], "argument shell: there is no choice fisch: did you mean fish? There are: bash, zsh, fish"),
         (
             ["error", "UNKOWN_COLUM"],

@@ -57,13 +57,16 @@ class Fork:
         >>> charges = hr.read.memory([("a", 7), ("a", 900)], "card string, amount int", name="charges")
         >>> spent = charges.group_by("card").agg(spent="sum(amount)").named("spent")
         >>> _ = hr.job("spending", spent.write.memory(name="per_card")).run(progress=False, flush=False)
-        >>> print(hr.fork(".headrace/spending", hr.job("what-if", spent.write.memory(name="per_card"))))
+        >>> fork = hr.fork(".headrace/spending", hr.job("what-if", spent.write.memory(name="per_card")))
+        >>> print(fork)
         what-if: was forked from spending after epoch 0 to ....headrace/what-if
           kept      source   charges
           kept      operator spent
           kept      sink     per_card
           ...
         done in ... s; the next run continues from there
+        >>> [one.verdict for one in fork.verdicts], fork.to_json()["parent"]
+        (['kept', 'kept', 'kept'], 'spending')
     """
 
     job: str
