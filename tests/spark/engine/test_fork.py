@@ -20,11 +20,13 @@ import pytest
 
 import headrace as hr
 from headrace import cli, points
+from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
 from headrace.points import FOLDER, FORK_POINTS, VARIABLE, Armed
 from headrace.spark.checkpoint import savepoints
 from headrace.spark.checkpoint.copying import copy
-from headrace.spark.checkpoint.lease import Lease
+from headrace.spark.checkpoint.lease import Lease, newest_term
+from headrace.spark.checkpoint.record import recorded
 from headrace.spark.deploy import parent
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_rebuild import ROWS, add, held, read
@@ -137,6 +139,9 @@ def test_both_go_on(tmp_path: Path) -> None:
         "lineage": [json.loads((first / "job.json").read_text())["id"]],
     }
     assert sorted(path.name for path in first.parent.iterdir()) == ["first", "second", "third"]
+    assert newest_term(third) > newest_term(first / "savepoints" / "then")
+    for totals in (recorded(place / "record", "main") for place in (second, third)):
+        assert (totals.rows, totals.written, totals.of_source("rows", "read")) == ({}, {}, 60)
     add(tmp_path, 2)
     run(tmp_path, "second")
     with pytest.MonkeyPatch.context() as patch:
@@ -204,6 +209,10 @@ def test_refused(tmp_path: Path) -> None:
     (tmp_path / "alias").symlink_to(place)
     with pytest.raises(HeadraceError, match="SINK_OF_PARENT"):
         fork(small(tmp_path, "second", tmp_path / "alias"))
+    # one that another job has written
+    small(tmp_path, "other", tmp_path / "taken").run(checkpoint=tmp_path / "taken's", progress=False, flush=False, partitions=1)
+    with pytest.raises(HeadraceError, match="FOLDER_OWNED"):
+        fork(small(tmp_path, "second", tmp_path / "taken"))
     check_error(
         """
         FORK_EXISTS: the fork of the job first has the same name
@@ -304,6 +313,36 @@ def test_a_table_of_the_parent(tmp_path: Path) -> None:
         assert held(tmp_path / place) == wanted(tmp_path, limit)
 
 
+def test_sinks_without_a_mark(tmp_path: Path) -> None:
+    """A function is the place of its sink. A sink that only adds rows begins after the fork."""
+    got: dict[str, list[int]] = {"one": [], "other": []}
+
+    def one(frame: Any, epoch: int) -> None:
+        got["one"] += [row.v for row in frame.collect()]
+
+    def other(frame: Any, epoch: int) -> None:
+        got["other"] += [row.v for row in frame.collect()]
+
+    def copies(name: str, function: Any) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS)
+        return hr.job(name, rows.write.foreach_batch(function, name="function"), rows.write.console(name="shown"))
+
+    first, second = tmp_path / "state" / "first", tmp_path / "state" / "second"
+    add(tmp_path, 0)
+    copies("first", one).run(checkpoint=first, progress=False, flush=False, partitions=1)
+    with pytest.raises(
+        HeadraceError, match="SINK_OF_PARENT: function would write to foreach_batch one, where function of the job first writes"
+    ):
+        hr.fork(first, copies("second", one), checkpoint=second)
+    hr.fork(first, copies("second", other), checkpoint=second)
+    assert next(one for one in stored_job(second).plan["nodes"] if one["name"] == "function")["options"]["function"].endswith("other")
+    add(tmp_path, 1)
+    copies("second", other).run(checkpoint=second, progress=False, flush=False)
+    assert (len(got["one"]), len(got["other"])) == (60, 60)
+    copies("first", one).run(checkpoint=first, progress=False, flush=False)
+    assert got["one"][60:] == got["other"]
+
+
 def test_life_after_a_fork(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A fork is a job like any other: `doctor`, savepoints, a deploy and a rollback, which never returns to the parent's sinks."""
     add(tmp_path, 0)
@@ -368,10 +407,10 @@ def test_letters(tmp_path: Path) -> None:
     parent.run(checkpoint=first, progress=False, flush=False)
     fork = small(tmp_path, "second", tmp_path / "out2")
     hr.fork(first, fork, checkpoint=second)
+    assert state(first) == state(second)
     summary = fork.run(checkpoint=second, progress=False, flush=False)
     assert held(tmp_path / "out2") == held(tmp_path / "out")
     assert (len(hr.letters(first).table().rows()), len(hr.letters(second).table().rows()), sum(summary.dead_letters.values())) == (1, 0, 0)
-    assert state(first) == state(second)
 
 
 JOB = """

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from headrace import ports
 from headrace.errors import HeadraceError
 from headrace.ops import sinks_of
 from headrace.ops.sink import restored_sink
@@ -84,8 +85,8 @@ class Parent:
         """Refuse a fork with a sink at the place of one of the parent's, as far as the plans show it."""
         taken = dict(self._places())
         for sink in sinks_of(job.plan.nodes.values()):
-            connected = sink.connect()
-            if connected.traits.lasting and not connected.traits.in_process and (place := place_of(connected)) in taken:
+            place = place_of(sink.connect())
+            if place in taken and not _is_local(sink.connect()):
                 raise self._shared(job, sink, taken[place], place)
 
     def refuse_marks(self, replacement: Replacement) -> None:
@@ -95,7 +96,7 @@ class Parent:
         identity, names = replacement.relocation.identity, replacement.relocation.names
         for query, name in each(job, names):
             for one in outlets_of(job, query, identity.query(name), checkpoint.dead_letters(name)):
-                if one.node is not None and one.sink.traits.lasting:
+                if one.node is not None and not _is_local(one.sink):
                     context = one.context(job, checkpoint, name)
                     for id, of, sink in self._known():
                         with at(one.node):
@@ -132,6 +133,11 @@ class Parent:
             hint="nothing was changed: give the fork a sink of its own at another place",
             site=sink.site,
         )
+
+
+def _is_local(sink: ports.Sink) -> bool:
+    """Return whether a sink has a place that two jobs can have at once: a terminal, or the memory of a process."""
+    return sink.traits.shown or sink.traits.in_process
 
 
 def _refuse_busy(home: Path) -> None:

@@ -1,0 +1,87 @@
+"""What a fork takes over from its parent, in a checkpoint that is only files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headrace.durable.sums import text_of
+from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.channel import Command, note
+from headrace.spark.checkpoint.folder import Stored, stored_in
+from headrace.spark.checkpoint.forked import FORK, lineage, separate, settle
+from headrace.spark.checkpoint.history import History
+from headrace.spark.checkpoint.record import Record, Totals, Written, recorded
+from headrace.spark.compile.identity import Identity, QueryIdentity
+
+PLAN = {"format": 1, "job": "first", "settings": {}, "nodes": [], "sinks": []}
+
+
+def made(folder: Path, *, counted: int) -> Stored:
+    """A checkpoint whose query `main` was interrupted in its epoch 1, and whose query `late` in its first."""
+    for name, ended, begun in (("main", 0, 1), ("late", -1, 0)):
+        query = folder / "queries" / name
+        for log, last in (("offsets", begun), ("commits", ended)):
+            (query / log).mkdir(parents=True)
+            for epoch in range(last + 1):
+                (query / log / f"{epoch}").write_text("v1\n{}\n")
+        history = History(folder / "epochs" / name, query, "plan")
+        for epoch in range(begun + 1):
+            history.begin(epoch)
+    totals = Totals(counted, {("rows", 0, 0, "read"): 7}, {"out": 3}, {"out": Written(0, "x", "place")})
+    Record(folder / "record", "main", 4).store(totals)
+    for name in (
+        "dead_letters/main/a",
+        "refused/out/b",
+        "kafka/out.json",
+        "foreach_batch/out/c",
+        "repaired/rows/1.json",
+        "history.jsonl",
+        "sealing",
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("{}\n")
+    queries = tuple(QueryIdentity(name, ("rows",), 1, "none", ()) for name in ("main", "late"))
+    stored = Stored("1f", "first", PLAN, {}, 2, Identity(queries, 1), {"gone": 7})
+    (folder / "job.json").write_text(text_of(stored.to_json()))
+    return stored
+
+
+def test_what_a_fork_has(tmp_path: Path) -> None:
+    stored = made(tmp_path, counted=0)
+    parent = History(tmp_path / "epochs" / "main", tmp_path / "queries" / "main", "").of(0)
+    separate(tmp_path, stored, "second")
+    fork = stored_in(tmp_path)
+    assert fork is not None
+    assert (fork.job, fork.plan["job"], fork.partitions, dict(fork.adopted)) == ("second", "second", 2, {})
+    assert fork.id not in ("", stored.id)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["epochs", "job.json", "queries", "record", "repaired", "sealing"]
+    assert [path.name for path in (tmp_path / "queries").iterdir()] == ["main"]
+    assert [path.name for path in (tmp_path / "queries" / "main" / "offsets").iterdir()] == ["0"]
+    assert [str(path.relative_to(tmp_path / "epochs")) for path in (tmp_path / "epochs").rglob("*.json")] == ["main/0.json"]
+    history = History(tmp_path / "epochs" / "main", tmp_path / "queries" / "main", "")
+    assert json.loads((tmp_path / "epochs" / "main" / "0.json").read_text())["forked"] == parent
+    # a sink with the epoch of the parent is not one of the fork
+    assert history.names(0) == [history.of(0)] != [parent]
+    history.check(0)
+    settle(tmp_path, fork)
+    totals = recorded(tmp_path / "record", "main")
+    assert (totals.epoch, dict(totals.counts), totals.rows, totals.written) == (0, {("rows", 0, 0, "read"): 7}, {}, {})
+
+
+def test_an_epoch_that_is_counted_already(tmp_path: Path) -> None:
+    with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED: epoch 1 of query main was interrupted"):
+        separate(tmp_path, made(tmp_path, counted=1), "second")
+
+
+def test_lineage(tmp_path: Path) -> None:
+    assert lineage(tmp_path) == ()
+    note(tmp_path, Command.make(FORK, lineage=["2f", "1f"]), {})
+    note(tmp_path, Command.make("stop"), {})
+    assert lineage(tmp_path) == ("2f", "1f")
+    (tmp_path / "history.jsonl").write_text('["fork"]\n')
+    assert lineage(tmp_path) == ()
+    (tmp_path / "history.jsonl").write_text('{"what": "stop", "arguments": {"lineage": ["1f"]}}\n')
+    assert lineage(tmp_path) == ()
