@@ -331,7 +331,7 @@ def test_interrupted(portable: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     """What an import leaves when it is killed is in the way of nothing."""
     checkpoint = tmp_path / "state"
     left = tmp_path / ".state.unfinished"
-    (left / "queries").mkdir(parents=True)
+    (left / "checkpoint" / "queries").mkdir(parents=True)
     with monkeypatch.context() as patch:
         patch.setattr("headrace.spark.portable.importing.write_stores", _fail)
         with pytest.raises(KeyboardInterrupt):

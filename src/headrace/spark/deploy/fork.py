@@ -8,8 +8,6 @@ Nothing of the parent is opened, so nothing of it changes. Files that are writte
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import shutil
 import time
@@ -19,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headrace.durable import atomic, private
+from headrace.durable import atomic
 from headrace.errors import HeadraceError
 from headrace.masking import leaving
 from headrace.points import point
@@ -30,13 +28,12 @@ from headrace.spark.checkpoint.folder import query_folder, stored_in, unusable
 from headrace.spark.checkpoint.forked import FORK, separate, settle, store
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.job import SparkJob
+from headrace.spark.deploy.beside import LOG, beside
 from headrace.spark.deploy.deployment import Diff, Verdict
-from headrace.spark.deploy.parent import Parent
 from headrace.spark.deploy.diff import OF_THE_VERSION
+from headrace.spark.deploy.parent import Parent
 from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.deploy.request import Request
-
-_LOG = "errors.log"
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,7 @@ def fork(
     parent = Parent.at(home, savepoint)
     _refuse_taken(job, parent, folder)
     parent.refuse_places(job)
-    with _beside(folder) as copy, _parents_paths(copy, parent.folder):
+    with beside(folder) as copy, _parents_paths(copy, parent.folder):
         parent.copy(copy)
         point("after the copy")
         separate(copy, parent.stored, job.plan.job)
@@ -216,47 +213,6 @@ def _exists(folder: Path) -> HeadraceError:
 
 
 @contextmanager
-def _beside(folder: Path) -> Iterator[Path]:
-    """Give a place for the copy beside the new checkpoint, and remove it at the end. What a killed fork has left is removed first."""
-    place = folder.with_name(f".{folder.name}.fork")
-    try:
-        private.folder(place)
-        lock = os.open(place / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as problem:
-        raise unusable(folder, problem.strerror or str(problem)) from None
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            hint = "wait until it has ended, or give this fork another name"
-            raise HeadraceError("CHECKPOINT_IN_USE", f"another process is making the fork {folder}", hint=hint) from None
-        copy = place / "checkpoint"
-        try:
-            shutil.rmtree(copy, ignore_errors=True)
-            (place / _LOG).unlink(missing_ok=True)
-            yield copy
-        except HeadraceError as error:
-            _keep_log(error, copy, place)
-            raise
-        except OSError as problem:
-            raise unusable(folder, problem.strerror or str(problem)) from None
-        finally:
-            shutil.rmtree(copy, ignore_errors=True)
-            if not (place / _LOG).exists():
-                shutil.rmtree(place, ignore_errors=True)
-    finally:
-        os.close(lock)
-
-
-def _keep_log(error: HeadraceError, copy: Path, place: Path) -> None:
-    """Keep the Java trace that the hint of an error names, which would go with the copy."""
-    log = copy / _LOG
-    if log.exists() and error.hint and str(log) in error.hint:
-        log.replace(place / _LOG)
-        error.hint = error.hint.replace(str(log), str(place / _LOG))
-
-
-@contextmanager
 def _parents_paths(copy: Path, parent: Path) -> Iterator[None]:
     """Name the parent's files in errors in place of their copies, except a log that only the copy has."""
     try:
@@ -265,6 +221,6 @@ def _parents_paths(copy: Path, parent: Path) -> Iterator[None]:
         for one in (error, *error.also):
             one.message = one.message.replace(str(copy), str(parent))
             one.args = (one.code, one.message)
-            if one.hint and str(copy / _LOG) not in one.hint:
+            if one.hint and str(copy / LOG) not in one.hint:
                 one.hint = one.hint.replace(str(copy), str(parent))
         raise

@@ -11,19 +11,16 @@ Nothing in it is a link or names the folder, so it can be copied anywhere.
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from headrace.durable import atomic, private
+from headrace.durable import atomic
 from headrace.durable.sums import read, text_of
 from headrace.errors import HeadraceError
 from headrace.plan.codec import short, typed
-from headrace.spark.run.failures import unwritable
 
 FORMAT = 1
 FILE, CHECKPOINT, STATE, TABLES = "portable.json", "checkpoint", "state", "tables"
@@ -97,22 +94,6 @@ class Contents:
     portable: Portable
     operators: Mapping[str, Operator]
     files: Mapping[str, tuple[int, str]]
-
-
-@contextmanager
-def new_folder(place: Path) -> Iterator[Path]:
-    """Give an empty folder beside `place`, and rename it to that when all is there; if that fails, nothing is left."""
-    fresh = place.with_name(f".{place.name}.unfinished")
-    try:
-        shutil.rmtree(fresh, ignore_errors=True)
-        yield private.folder(fresh)
-        if place.is_dir():
-            place.rmdir()
-        fresh.rename(place)
-    except OSError as problem:
-        raise unwritable(place, problem) from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def write(folder: Path, about: Mapping[str, Any], operators: Mapping[str, Operator], tables: Mapping[str, str]) -> None:

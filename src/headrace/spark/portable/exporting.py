@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from headrace.durable import private
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
@@ -17,11 +18,12 @@ from headrace.spark.checkpoint.lease import newest_term
 from headrace.spark.checkpoint.savepoints import FILE as SAVEPOINT
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.checkpoint.schema_paths import readable
+from headrace.spark.deploy.beside import beside
 from headrace.spark.deploy.parts import ExportText
 from headrace.spark.deploy.stores import Origin
 from headrace.spark.inspect.inspect import Inspected, in_files, unreadable
 from headrace.spark.inspect.tables import kept
-from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, new_folder, write
+from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, write
 from headrace.spark.run.failures import of_java
 
 
@@ -33,7 +35,8 @@ def export(savepoint: Savepoint, to: Path) -> Portable:
     stored = stored_in(savepoint.folder)
     if stored is None:
         raise unreadable_job(savepoint.folder)
-    with new_folder(to) as fresh:
+    with beside(to) as fresh:
+        private.folder(fresh)
         copy(savepoint.folder, fresh / CHECKPOINT, state=False)
         (fresh / CHECKPOINT / SAVEPOINT).unlink()
         (fresh / CHECKPOINT / f"lock.{newest_term(savepoint.folder)}").touch()
@@ -43,6 +46,7 @@ def export(savepoint: Savepoint, to: Path) -> Portable:
             checksum.unlink()  # each file's SHA-256 is in the description
         about = {key: value for key, value in savepoint.to_json().items() if key not in ("folder", "pinned")}
         write(fresh, about, operators, tables)
+        fresh.rename(to)
     return contents(to).portable
 
 

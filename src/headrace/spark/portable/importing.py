@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from headrace.durable import atomic
+from headrace.durable import atomic, private
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
 from headrace.ops import sinks_of
@@ -19,8 +19,9 @@ from headrace.spark.checkpoint.history import History, logged
 from headrace.spark.checkpoint.offsets import Offsets, write_logs
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import QueryIdentity
+from headrace.spark.deploy.beside import LOG, beside
 from headrace.spark.deploy.stores import Files, Origin, write_stores
-from headrace.spark.portable.contents import CHECKPOINT, STATE, Operator, Portable, check, contents, new_folder
+from headrace.spark.portable.contents import CHECKPOINT, STATE, Operator, Portable, check, contents
 from headrace.spark.portable.exporting import unreadable_job
 
 
@@ -40,8 +41,8 @@ def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Po
         raise unreadable_job(folder / CHECKPOINT)
     after = partitions or stored.partitions
     _refuse_placed(stored, after)
-    with new_folder(checkpoint) as fresh:
-        shutil.copytree(folder / CHECKPOINT, fresh, dirs_exist_ok=True)
+    with beside(checkpoint) as fresh:
+        shutil.copytree(folder / CHECKPOINT, private.folder(fresh), dirs_exist_ok=True)
         if after != stored.partitions:
             atomic.replace(fresh / "job.json", text_of(_divided(stored, after).to_json(), indent=1))
         for query in stored.identity.queries:
@@ -49,6 +50,9 @@ def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Po
                 _restore(query, fresh, stored, folder / STATE, portable.operators, after)
                 mend(query_folder(fresh, query.name), query_folder(checkpoint, query.name))
         channel.note(fresh, Command.make("import"), {**portable.portable.to_json(), "partitions": after})
+        if checkpoint.is_dir():
+            checkpoint.rmdir()
+        fresh.rename(checkpoint)
     return portable.portable
 
 
@@ -75,7 +79,7 @@ def _restore(
         partitions=partitions,
         settings=stored.settings,
         changes=(),
-        log=checkpoint / "errors.log",
+        log=checkpoint / LOG,
     )
 
 
