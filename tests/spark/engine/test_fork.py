@@ -29,7 +29,7 @@ from headrace.spark.checkpoint.lease import Lease, newest_term
 from headrace.spark.checkpoint.record import recorded
 from headrace.spark.deploy import parent
 from tests.spark.engine.jobs import lines
-from tests.spark.engine.test_rebuild import ROWS, add, held, read
+from tests.spark.engine.pairs import ROWS, add, held, read
 from tests.unit.errors import check_error
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -446,7 +446,7 @@ def test_killed(point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     fork = ("fork", "first", "--as", "second", "--path", "sums=out2")
     assert command(*fork, point=point) == -signal.SIGKILL
     assert not (tmp_path / ".headrace" / "second").exists()
-    assert cli.main(["run", "job.py", "--as", "second", "--path", "sums=out2", "--checkpoint", ".headrace/.second.fork"]) == 1
+    assert cli.main(["run", "job.py", "--as", "second", "--path", "sums=out2", "--checkpoint", ".headrace/.second.unfinished"]) == 1
     capsys.readouterr()
     assert cli.main([*fork]) == 0
     assert "second: was forked from first after epoch 0 to " in capsys.readouterr().out
