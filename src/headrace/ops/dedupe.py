@@ -66,9 +66,9 @@ def for_a_while(input: Node, keep: str, by: Any, within: str | timedelta, expire
     return Dedupe(within), time
 
 
-def forgets_keys_after(node: Node) -> int | None:
+def forgets_keys_after(node: Stateful) -> int | None:
     """The `within=` of `dedupe`, in milliseconds; None for any other node."""
-    if not isinstance(node, Stateful) or node.program_class != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
+    if node.program_class != Dedupe.__name__ or [cell.name for cell in node.cells] != ["seen"]:
         return None
     return node.cells[0].expires_ms if node.columns == node.inputs[0].columns else None
 

@@ -14,6 +14,7 @@ from headrace.ops import Sink, groups, lookups_of, sources_of
 from headrace.ops.dedupe import forgets_keys_after
 from headrace.ops.facts.carried import PROCESSING
 from headrace.ops.operator import Operator, operator
+from headrace.ops.relational import stateful
 from headrace.plan import Node, Plan, Role, order
 from headrace.schema import Array, Map, Struct
 from headrace.spark.checkpoint.forerunner import Forerunner, forerunner_of, moved_along
@@ -83,10 +84,8 @@ class Rebuilding:
         stored, plan = Plan.from_json(self.before), self.job.plan
         was, now = ways(stored, stored), ways(plan, plan)
         other = {name for name, way in now.items() if was.get(name, way) != way} | self._reread.keys()
-        within = {name: time for name, node in stored.nodes.items() if (time := forgets_keys_after(node)) is not None}
-        dedupes = frozenset(
-            name for name, time in within.items() if name in plan.nodes and forgets_keys_after(plan.nodes[name]) not in (None, time)
-        )
+        within = {name: time for name, node in stored.nodes.items() if (time := _within(node)) is not None}
+        dedupes = frozenset(name for name, time in within.items() if name in plan.nodes and _within(plan.nodes[name]) not in (None, time))
         return dedupes | frozenset(name for name in other if self._is_of_query(plan.nodes[name]))
 
     def mismatched(self, relocation: Relocation, known: Sequence[Forerunner], mark: Callable[[str], Mark | None]) -> frozenset[str]:
@@ -185,6 +184,10 @@ class Rebuilding:
         group = groups([self.job.plan.nodes[name] for name in self.job.plan.sinks]).get(node)
         early = group is not None and bool(group.early_ms)
         return lost or early or bool(node.caveat) or node.forgets_after is not None
+
+
+def _within(node: Node) -> int | None:
+    return forgets_keys_after(stateful(node)) if node.role is Role.STATEFUL else None
 
 
 def _programs(job: SparkJob) -> frozenset[str]:
