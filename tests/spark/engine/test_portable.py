@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
+from pyarrow import parquet
 
 import headrace as hr
 from headrace import cli
@@ -22,7 +23,6 @@ from headrace.plan.node import REGISTRY
 from headrace.schema import parse_schema
 from headrace.spark.checkpoint.folder import stored_in
 from headrace.spark.checkpoint.schema_paths import mend
-from headrace.spark.portable.importing import _refuse_placed
 from headrace.spark.run.commands import take_savepoint
 from tests import golden
 from tests.spark.engine.jobs import lines
@@ -82,6 +82,8 @@ def test_all_kinds_of_state(case: Path, tmp_path: Path) -> None:
     for name, columns in first.tables.items():
         described = duckdb.sql(f"DESCRIBE SELECT * FROM '{case}/portable/tables/{name}/*.parquet'").fetchall()
         assert [one[0] for one in described] == [column.name for column in parse_schema(columns).fields]
+        count = duckdb.sql(f"SELECT count(*) FROM '{tmp_path}/first/tables/{name}/*.parquet'").fetchone()
+        assert count == (hr.state(kept / "checkpoint").count(name),)
     exported(moved / "checkpoint", tmp_path / "second")
     assert state_of(tmp_path / "second") == state_of(tmp_path / "first")
     last = golden.runs(case)[-1]
@@ -143,7 +145,7 @@ def test_an_interrupted_epoch_is_repeated(tmp_path: Path) -> None:
     exported(tmp_path / "state", tmp_path / "portable")
     check_error(
         """
-        EPOCH_UNFINISHED: epoch 1 of main was interrupted, so it has to be repeated in 2 partitions
+        EPOCH_UNFINISHED: epoch 1 of main was interrupted, and has to be repeated in 2 partitions
           hint: import it with partitions=2, run it once, then change their number: headrace rescale
           more: headrace error EPOCH_UNFINISHED
         """,
@@ -158,6 +160,23 @@ def test_an_interrupted_epoch_is_repeated(tmp_path: Path) -> None:
     for row in lines(tmp_path / "out"):
         held[json.dumps({key: row[key] for key in "kns"})] += 1 if row["_change"] in ("insert", "update_after") else -1
     assert +held == Counter(json.dumps({"k": k, "n": n, "s": s}) for k, n, s in rows)
+
+
+def test_an_interrupted_first_epoch(tmp_path: Path) -> None:
+    """Without a committed epoch there is no state, but the epoch has begun in its partitions."""
+
+    def broken(rows: Any, epoch: int) -> None:
+        raise RuntimeError("the power is gone")
+
+    put(tmp_path, 0)
+    rows = hr.read.files(tmp_path / "in", format="json", schema="k int, v int", name="rows")
+    first = hr.job("first", rows.write.foreach_batch(broken, name="out"))
+    with pytest.raises(hr.HeadraceError, match="the power is gone"):
+        first.run(checkpoint=tmp_path / "state", partitions=2, progress=False)
+    exported(tmp_path / "state", tmp_path / "portable")
+    with pytest.raises(hr.HeadraceError, match="EPOCH_UNFINISHED: epoch 0 of main was interrupted, and has to be repeated in 2 partitions"):
+        hr.import_savepoint(tmp_path / "portable", checkpoint=tmp_path / "moved", partitions=5)
+    hr.import_savepoint(tmp_path / "portable", checkpoint=tmp_path / "moved")
 
 
 def test_queries_with_and_without_state(tmp_path: Path) -> None:
@@ -249,7 +268,7 @@ def test_refused(portable: Path, tmp_path: Path) -> None:
     check_error(
         """
         CHECKPOINT_EXISTS: <job>/state is a checkpoint already
-          hint: choose another folder for the import, or move that checkpoint away
+          hint: choose another folder for the import, or move that one away
           more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: hr.import_savepoint(portable, checkpoint=portable.parent / "state"),
@@ -268,11 +287,21 @@ def test_refused(portable: Path, tmp_path: Path) -> None:
     (tmp_path / "full" / "letter").touch()
     check_error(
         """
-        CHECKPOINT_UNUSABLE: the checkpoint folder <folder>/full cannot be used: Directory not empty
-          hint: set checkpoint= to a local folder that this user can write to
-          more: headrace error CHECKPOINT_UNUSABLE
+        CHECKPOINT_EXISTS: <folder>/full has other files
+          hint: choose another folder for the import, or move that one away
+          more: headrace error CHECKPOINT_EXISTS
         """,
         lambda: hr.import_savepoint(portable, checkpoint=tmp_path / "full"),
+        hide=hide,
+    )
+    (tmp_path / "full" / "letter").write_text("a file, not a folder")
+    check_error(
+        """
+        FOLDER_NOT_WRITABLE: the portable savepoint <folder>/full/letter/new cannot be written: Not a directory
+          hint: choose another folder, or give this user the right to write there
+          more: headrace error FOLDER_NOT_WRITABLE
+        """,
+        lambda: hr.export_savepoint(portable.parent / "state", "for-portable", tmp_path / "full" / "letter" / "new"),
         hide=hide,
     )
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
@@ -289,6 +318,8 @@ def test_refused(portable: Path, tmp_path: Path) -> None:
 )
 def test_damaged(portable: Path, tmp_path: Path, damage: Any, why: str) -> None:
     copied = shutil.copytree(portable, tmp_path / "copied")
+    # nobody reads these back
+    damage(next((copied / "tables").glob("*/*.parquet")))
     for file in [next((copied / "state").glob("*/*.parquet")), copied / "checkpoint" / "job.json"]:
         text = file.read_bytes()
         damage(file)
@@ -298,6 +329,22 @@ def test_damaged(portable: Path, tmp_path: Path, damage: Any, why: str) -> None:
         file.write_bytes(text)
         file.with_name("another").unlink(missing_ok=True)
     assert not (tmp_path / "state").exists()
+    hr.import_savepoint(copied, checkpoint=tmp_path / "state")
+
+
+def test_a_damaged_description(portable: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(portable, tmp_path / "copied")
+    file = copied / "portable.json"
+    file.write_text(file.read_text().replace('"job": "sums"', '"job": "sun"'))
+    check_error(
+        """
+        CHECKPOINT_UNREADABLE: <folder>/portable.json cannot be read: its checksum is not that of what was written
+          hint: copy the portable savepoint again, or export it again
+          more: headrace error CHECKPOINT_UNREADABLE
+        """,
+        lambda: hr.import_savepoint(copied),
+        hide={str(copied): "<folder>"},
+    )
 
 
 def test_another_format(portable: Path, tmp_path: Path) -> None:
@@ -316,33 +363,80 @@ def test_another_format(portable: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_sink_that_commits_task_by_task(portable: Path) -> None:
-    stored = stored_in(portable / "checkpoint")
-    assert stored is not None
+def test_a_sink_that_commits_task_by_task(portable: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = json.loads((golden.GOLDEN / "5" / "plans" / "kafka_sinks.json").read_text())
-    stored = replace(stored, plan=Plan.from_json(plan).to_json())
-    _refuse_placed(stored, stored.partitions)
+
+    def with_kafka(folder: Path) -> Any:
+        stored = stored_in(folder)
+        assert stored is not None
+        return replace(stored, plan=Plan.from_json(plan).to_json())
+
+    monkeypatch.setattr("headrace.spark.portable.importing.stored_in", with_kafka)
     with pytest.raises(hr.CheckpointError, match="commits task by task, so the checkpoint has to keep its 2 partitions") as raised:
-        _refuse_placed(stored, 3)
+        hr.import_savepoint(portable, checkpoint=tmp_path / "state", partitions=3)
     assert raised.value.code == "PARTITIONS_CHANGED"
 
 
-def test_interrupted(portable: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an import leaves when it is killed is in the way of nothing."""
+def test_what_a_killed_import_has_left(portable: Path, tmp_path: Path) -> None:
     checkpoint = tmp_path / "state"
-    left = tmp_path / ".state.unfinished"
-    (left / "checkpoint" / "queries").mkdir(parents=True)
-    with monkeypatch.context() as patch:
-        patch.setattr("headrace.spark.portable.importing.write_stores", _fail)
-        with pytest.raises(KeyboardInterrupt):
-            hr.import_savepoint(portable, checkpoint=checkpoint)
-    assert list(tmp_path.iterdir()) == []
-    assert hr.import_savepoint(portable, checkpoint=checkpoint) == checkpoint
+    left = tmp_path / ".state.unfinished" / "checkpoint" / "queries" / "main" / "commits"
+    left.mkdir(parents=True)
+    (left / "99").touch()
+    hr.import_savepoint(portable, checkpoint=checkpoint)
+    assert not (checkpoint / "queries" / "main" / "commits" / "99").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    assert checkpoint.stat().st_mode & 0o077 == 0
 
 
-def _fail(*arguments: object, **options: object) -> None:
-    raise KeyboardInterrupt
+def test_an_import_that_fails(portable: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("headrace.spark.portable.importing.write_stores", fail)
+    with pytest.raises(KeyboardInterrupt):
+        hr.import_savepoint(portable, checkpoint=tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_looks_like_a_pattern(portable: Path, tmp_path: Path) -> None:
+    strange = tmp_path / "a [1] {b} ü*"
+    strange.mkdir()
+    portable = shutil.copytree(portable, strange / "moved")
+    checkpoint = hr.import_savepoint(portable, checkpoint=strange / "state", partitions=3)
+    exported(checkpoint, strange / "again")
+    assert state_of_all(strange / "again") == state_of_all(portable)
+
+
+def state_of_all(portable: Path) -> Counter[tuple[Any, ...]]:
+    """All state of a portable savepoint in a folder that DuckDB would take as a pattern."""
+    return Counter(tuple(row.values()) for file in (portable / "state").glob("*/*.parquet") for row in parquet.read_table(file).to_pylist())
+
+
+class Longest(hr.Program):
+    """A list that is longer than a row group of a file."""
+
+    texts = hr.List("binary")
+
+    def on_event(self, e: Any) -> None:
+        self.texts.append(e.text)
+        with hr.when(e.id == 0):
+            hr.emit(k=e.k)
+
+
+def test_a_long_list(tmp_path: Path, spark: Any) -> None:
+    """Spark reads a large file in several partitions; the places in a list go on from one to the next."""
+    texts = f"concat({', '.join(f'unhex(sha2(cast(id + {n}e6 as string), 512))' for n in range(3))})"
+    spark.range(0, 100_000, 1, 1).selectExpr("1 AS k", f"{texts} AS text", "id").write.parquet(str(tmp_path / "in"))
+    rows = hr.read.files(tmp_path / "in", format="parquet", schema="k int, text binary, id bigint", name="rows")
+    job = hr.job("long", rows.key_by("k").process(Longest, order="arrival").named("long").write.files(tmp_path / "out", format="json"))
+    job.run(checkpoint=tmp_path / "state", partitions=1, progress=False)
+    exported(tmp_path / "state", tmp_path / "portable")
+    (file,) = (tmp_path / "portable" / "state").glob("*/*.parquet")
+    assert parquet.ParquetFile(file).num_row_groups > 1
+    there = duckdb.sql(
+        f"SELECT count(*), count(DISTINCT index), min(index), max(index) FROM '{tmp_path}/portable/tables/long_texts/*.parquet'"
+    )
+    assert there.fetchone() == (100_000, 100_000, 0, 99_999)
 
 
 def test_commands(portable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.util.CollectionAccumulator
 
-/** The size of an operator's state, in one task or in all. For display only: a repeated task counts twice. */
+/** The size of an operator's state, in one task or in all. A repeated task counts twice, so only whether a number is 0 is certain. */
 private[deploy] final class Counted(val op: Int) extends Serializable {
   var keys = 0L
   var entries = 0L

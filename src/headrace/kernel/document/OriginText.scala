@@ -29,7 +29,7 @@ object StoresText {
     f[Seq[TakenText]]("operators"))
 }
 
-/** In the files of a portable savepoint. `paged`: the operators that have pages of bags. */
+/** In the files of a portable savepoint, in a folder as Spark's readers take it. `paged`: the operators that have pages of bags. */
 final case class PortableText(kind: String, folder: String, operators: Seq[Int], paged: Seq[Int]) extends OriginText
 
 object PortableText {

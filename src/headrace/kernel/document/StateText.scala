@@ -27,7 +27,7 @@ object StoreStateText {
     f[Int]("level"))
 }
 
-/** In the files of a portable savepoint. */
+/** In the files of a portable savepoint, in a folder as Spark's readers take it. */
 final case class PortableStateText(kind: String, files: String) extends StateText
 
 object PortableStateText {

@@ -12,6 +12,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 /** The state of an operator in a portable savepoint. */
 private[inspect] final class OfFiles(session: SparkSession, files: String, op: Int) extends Families {
+  // Spark reads a file in several partitions.
+  override def together: Boolean = false
   override def values: RDD[InternalRow] = OfFiles.values(parts(Portable.Value), op)
   override def pages: RDD[InternalRow] = OfFiles.pages(parts(Portable.Page), op)
 

@@ -7,6 +7,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, UnsafeProjection, UnsafeRow}
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.headrace.Inside
 import org.apache.spark.sql.types.StructType
 
@@ -26,8 +27,10 @@ private[inspect] final class StateTables(own: SparkSession, layout: Layout, keys
       StateTables.ofBag(if (of.inOrder) sorted(entries) else entries, layout.key, of)
   }
 
-  private def sorted(entries: RDD[InternalRow]): RDD[InternalRow] =
-    Inside.rows(Inside.frame(own, entries, StateTables.Entry).sortWithinPartitions("group", "bytes"))
+  private def sorted(entries: RDD[InternalRow]): RDD[InternalRow] = {
+    val frame = Inside.frame(own, entries, StateTables.Entry)
+    Inside.rows((if (from.together) frame else frame.repartition(col("group"))).sortWithinPartitions("group", "bytes"))
+  }
 }
 
 /** Separate from the class, so that tasks receive only these arguments. */

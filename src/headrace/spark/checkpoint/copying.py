@@ -23,15 +23,18 @@ _WRITTEN_ONCE = ("queries", "epochs", "dead_letters", "refused", "repaired")
 _STATE = "state"
 
 
-def copy(folder: Path, to: Path, *, state: bool = True) -> None:
-    """Copy a checkpoint, with the state of its queries or without it. Spark's own clean-up may remove old files meanwhile."""
+def copy(folder: Path, to: Path, *, state: bool = True, links: bool = True) -> None:
+    """Copy a checkpoint, with the state of its queries or without it. Spark's own clean-up may remove old files meanwhile.
+
+    `links`: whether files that are written once become links.
+    """
     private.folder(to)
     for name in os.listdir(folder):
         path = folder / name
         if is_lock(name) or name in _LEFT_OUT or name.startswith("."):
             continue
         if path.is_dir():
-            copied = name not in _WRITTEN_ONCE
+            copied = not links or name not in _WRITTEN_ONCE
             for parent, folders, files in os.walk(path):
                 here = to / Path(parent).relative_to(folder)
                 here.mkdir(exist_ok=True)

@@ -17,18 +17,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from headrace.durable import atomic
 from headrace.errors import HeadraceError
 from headrace.masking import leaving
 from headrace.points import point
 from headrace.spark.checkpoint import channel
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.copying import SAVEPOINTS
-from headrace.spark.checkpoint.folder import query_folder, stored_in, unusable
+from headrace.spark.checkpoint.folder import query_folder, stored_in
 from headrace.spark.checkpoint.forked import FORK, separate, settle, store
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.job import SparkJob
-from headrace.spark.deploy.beside import LOG, beside
+from headrace.spark.deploy.beside import LOG, beside, reveal
 from headrace.spark.deploy.deployment import Diff, Verdict
 from headrace.spark.deploy.diff import OF_THE_VERSION
 from headrace.spark.deploy.parent import Parent
@@ -184,15 +183,11 @@ def _reveal(copy: Path, folder: Path) -> None:
     """Put the checkpoint in its place, in one step."""
     for query in (copy / "queries").glob("*"):
         mend(query, query_folder(folder, query.name))
-    for path in copy.rglob("*"):
-        if not path.is_symlink():
-            atomic.keep(path)
     point("before the fork")
     try:
-        copy.rename(folder)
-    except OSError as problem:
-        raise _exists(folder) if folder.exists() else unusable(folder, problem.strerror or str(problem)) from None
-    atomic.keep(folder.parent)
+        reveal(copy, folder)
+    except FileExistsError:
+        raise _exists(folder) from None
 
 
 def _refuse_taken(job: SparkJob, parent: Parent, folder: Path) -> None:

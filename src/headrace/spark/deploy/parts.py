@@ -86,7 +86,7 @@ class StoresText(OriginText):
 
 @dataclass(frozen=True, kw_only=True)
 class PortableText(OriginText):
-    """In the files of a portable savepoint. `paged`: the operators that have pages of bags."""
+    """In the files of a portable savepoint, in a folder as Spark's readers take it. `paged`: the operators that have pages of bags."""
 
     kind_name = "portable"
 

@@ -12,6 +12,7 @@ from headrace.durable.sums import unreadable
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
+from headrace.ports.paths import escaped
 from headrace.spark.checkpoint.offsets import Offsets
 from headrace.spark.compile.identity import QueryIdentity
 from headrace.spark.deploy.parts import ChangeText, DeploymentText, OriginText, PortableText, StoresText, StoreText, TakenText
@@ -62,7 +63,7 @@ class Files:
     def text(self, here: set[int]) -> OriginText:
         """Return the state of its operators that are among `here`, for the kernel."""
         taken = tuple(op for op in self.operators if op in here)
-        return PortableText(folder=str(self.folder), operators=taken, paged=tuple(op for op in self.paged if op in here))
+        return PortableText(folder=escaped(self.folder), operators=taken, paged=tuple(op for op in self.paged if op in here))
 
 
 def write_stores(

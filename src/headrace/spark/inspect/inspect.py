@@ -14,6 +14,7 @@ from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops.relational import stateful
+from headrace.ports.paths import escaped
 from headrace.schema import Struct, parse_schema
 from headrace.schema.values import rows_from_internal, zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
@@ -114,7 +115,7 @@ def in_stores(folder: Path, at: Mapping[str, int]) -> Callable[[Kept], StateText
 
 def in_files(folder: Path) -> Callable[[Kept], StateText]:
     """Return where state lies in a portable savepoint; `folder`: that of its state."""
-    return lambda one: PortableStateText(files=str(folder))
+    return lambda one: PortableStateText(files=escaped(folder))
 
 
 def document(stored: Stored, operators: Sequence[Kept], state: Callable[[Kept], StateText], partitions: int) -> str:

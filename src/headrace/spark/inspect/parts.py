@@ -29,7 +29,7 @@ class StoreStateText(StateText):
 
 @dataclass(frozen=True, kw_only=True)
 class PortableStateText(StateText):
-    """In the files of a portable savepoint."""
+    """In the files of a portable savepoint, in a folder as Spark's readers take it."""
 
     kind_name = "portable"
 

@@ -5,7 +5,7 @@ checkpoint/      the checkpoint without the state of its queries
 state/op=N/      the state of an operator, from which it is restored: Parquet
 tables/NAME/     the same state as `headrace state` shows it: Parquet
 
-Nothing in it is a link or names the folder, so it can be copied anywhere.
+Nothing in it names the folder, so it can be copied anywhere.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from headrace.durable import atomic
 from headrace.durable.sums import read, text_of
 from headrace.errors import HeadraceError
 from headrace.plan.codec import short, typed
+from headrace.plan.naming import valid_name
+from headrace.spark.run.failures import said_by
 
 FORMAT = 1
 FILE, CHECKPOINT, STATE, TABLES = "portable.json", "checkpoint", "state", "tables"
@@ -98,7 +100,7 @@ class Contents:
 
 def write(folder: Path, about: Mapping[str, Any], operators: Mapping[str, Operator], tables: Mapping[str, str]) -> None:
     """Write the description of a portable savepoint, whose other files are all there. `about`: what it says of the savepoint."""
-    files = {str(path.relative_to(folder)): [path.stat().st_size, _sha256(path)] for path in _files(folder)}
+    files = {str(path.relative_to(folder)): [path.stat().st_size, _sha256(path)] for path in _files(folder, CHECKPOINT, STATE, TABLES)}
     described = {name: vars(one) for name, one in operators.items()}
     value = {"format": FORMAT, **about, "operators": described, "tables": dict(tables), "files": files}
     atomic.replace(folder / FILE, text_of(value, indent=1))
@@ -107,7 +109,12 @@ def write(folder: Path, about: Mapping[str, Any], operators: Mapping[str, Operat
 def contents(folder: Path) -> Contents:
     """Read what a portable savepoint has. Raises UNKNOWN_SAVEPOINT if the folder is none, CHECKPOINT_FORMAT, CHECKPOINT_UNREADABLE."""
     file = folder / FILE
-    value = read(file) if folder.is_dir() else None
+    try:
+        value = read(file) if folder.is_dir() else None
+    except OSError as problem:
+        raise _damaged(file, said_by(problem)) from None
+    except HeadraceError:
+        raise _damaged(file, "its checksum is not that of what was written") from None
     if value is None:
         hint = "name the folder that headrace savepoint export wrote"
         raise HeadraceError("UNKNOWN_SAVEPOINT", f"{folder} has no portable savepoint", hint=hint)
@@ -119,6 +126,7 @@ def contents(folder: Path) -> Contents:
         )
     try:
         texts = {field: typed(value[field], str) for field in ("name", "job", "plan", "headrace", "spark")}
+        valid_name(texts["job"])
         operators = {str(name): Operator(**{key: typed(n, int) for key, n in one.items()}) for name, one in value["operators"].items()}
         files = {str(path): (typed(size, int), typed(digest, str)) for path, (size, digest) in value["files"].items()}
         portable = Portable(
@@ -130,32 +138,35 @@ def contents(folder: Path) -> Contents:
             bytes=sum(size for size, _ in files.values()),
             **texts,
         )
-    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+    except (AttributeError, HeadraceError, KeyError, TypeError, ValueError) as problem:
         raise _damaged(file, f"it does not describe a portable savepoint ({type(problem).__name__}: {problem})") from None
     return Contents(portable, operators, files)
 
 
 def check(folder: Path, files: Mapping[str, tuple[int, str]]) -> None:
-    """Raise CHECKPOINT_UNREADABLE for a file that is gone, changed or new."""
-    there = {str(path.relative_to(folder)): path for path in _files(folder)}
+    """Raise CHECKPOINT_UNREADABLE for a file that is gone, changed or new, among those that an import reads."""
+    there = {str(path.relative_to(folder)): path for path in _files(folder, CHECKPOINT, STATE)}
     for name, (size, digest) in files.items():
+        if name.startswith(f"{TABLES}/"):
+            continue
         if name not in there:
             raise _damaged(folder / name, "it is gone")
-        if there[name].stat().st_size != size or _sha256(there[name]) != digest:
+        try:
+            same = there[name].stat().st_size == size and _sha256(there[name]) == digest
+        except OSError as problem:
+            raise _damaged(folder / name, said_by(problem)) from None
+        if not same:
             raise _damaged(folder / name, "it is not what was exported")
     for name in there.keys() - files.keys():
-        raise _damaged(folder / name, "it was not exported")
+        raise _damaged(folder / name, "it was not exported", cure="remove it")
 
 
-def _damaged(file: Path, why: str) -> HeadraceError:
-    return HeadraceError(
-        "CHECKPOINT_UNREADABLE", f"{file} cannot be read: {why}", hint="copy the portable savepoint again, or export it again"
-    )
+def _damaged(file: Path, why: str, *, cure: str = "copy the portable savepoint again, or export it again") -> HeadraceError:
+    return HeadraceError("CHECKPOINT_UNREADABLE", f"{file} cannot be read: {why}", hint=cure)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """Yield the files of a portable savepoint, but the one that describes it."""
-    own = (CHECKPOINT, STATE, TABLES)
+def _files(folder: Path, *own: str) -> Iterator[Path]:
+    """Yield the files in some folders of a portable savepoint."""
     yield from (path for name in own for path in sorted((folder / name).rglob("*")) if path.is_file())
 
 

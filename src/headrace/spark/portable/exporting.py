@@ -18,13 +18,13 @@ from headrace.spark.checkpoint.lease import newest_term
 from headrace.spark.checkpoint.savepoints import FILE as SAVEPOINT
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.checkpoint.schema_paths import readable
-from headrace.spark.deploy.beside import beside
+from headrace.spark.deploy.beside import LOG, beside, reveal
 from headrace.spark.deploy.parts import ExportText
 from headrace.spark.deploy.stores import Origin
 from headrace.spark.inspect.inspect import Inspected, in_files, unreadable
 from headrace.spark.inspect.tables import kept
 from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, write
-from headrace.spark.run.failures import of_java
+from headrace.spark.run.failures import of_java, said_by
 
 
 def export(savepoint: Savepoint, to: Path) -> Portable:
@@ -35,24 +35,29 @@ def export(savepoint: Savepoint, to: Path) -> Portable:
     stored = stored_in(savepoint.folder)
     if stored is None:
         raise unreadable_job(savepoint.folder)
-    with beside(to) as fresh:
+    with beside(to, _unwritable) as fresh:
         private.folder(fresh)
-        copy(savepoint.folder, fresh / CHECKPOINT, state=False)
+        copy(savepoint.folder, fresh / CHECKPOINT, state=False, links=False)
         (fresh / CHECKPOINT / SAVEPOINT).unlink()
         (fresh / CHECKPOINT / f"lock.{newest_term(savepoint.folder)}").touch()
-        operators = _state(savepoint.folder, stored, fresh / STATE)
+        operators = _state(savepoint.folder, stored, fresh)
         tables = _tables(savepoint.folder, stored, operators, fresh)
         for checksum in [*(fresh / STATE).rglob(".*.crc"), *(fresh / TABLES).rglob(".*.crc")]:
             checksum.unlink()  # each file's SHA-256 is in the description
         about = {key: value for key, value in savepoint.to_json().items() if key not in ("folder", "pinned")}
         write(fresh, about, operators, tables)
-        fresh.rename(to)
+        reveal(fresh, to)
     return contents(to).portable
 
 
 def unreadable_job(folder: Path) -> HeadraceError:
     """Return the error for a checkpoint without `job.json`."""
     return HeadraceError("NOT_A_CHECKPOINT", f"{folder} has no job.json", hint="name a savepoint that headrace savepoint list shows")
+
+
+def _unwritable(folder: Path, problem: OSError) -> HeadraceError:
+    what = f"the portable savepoint {folder} cannot be written: {said_by(problem)}"
+    return HeadraceError("FOLDER_NOT_WRITABLE", what, hint="choose another folder, or give this user the right to write there")
 
 
 def _state(folder: Path, stored: Stored, to: Path) -> dict[str, Operator]:
@@ -65,15 +70,16 @@ def _state(folder: Path, stored: Stored, to: Path) -> dict[str, Operator]:
             epoch = logged(place, "commits")
             if epoch >= 0:
                 stores.append(Origin(query, views.enter_context(readable(place)), epoch, stored.partitions).text(set(names)))
-        request = ExportText(from_=tuple(stores), to=str(to), settings=dict(stored.settings))
+        request = ExportText(from_=tuple(stores), to=str(to / STATE), settings=dict(stored.settings))
         spark = session()
         try:
             answer = json.loads(jvm(spark).headrace.deploy.Export.run(java_session(spark), json.dumps(request.to_json())))
         except Exception as problem:
-            error = of_java(problem, None)
+            error = of_java(problem, to / LOG)
             if error is None:
                 raise
-            raise unreadable(folder, error) from None
+            # a full disk, for example, is not the fault of the state
+            raise (unreadable(folder, error) if error.code in ("INPUT_GONE", "CHECKPOINT_UNREADABLE") else error) from None
     return {names[one["op"]]: Operator(one["op"], one["keys"], one["pages"], one["bytes"]) for one in answer}
 
 

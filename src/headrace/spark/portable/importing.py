@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,12 +15,14 @@ from headrace.ops import sinks_of
 from headrace.plan import Plan, displayed
 from headrace.spark.checkpoint import channel
 from headrace.spark.checkpoint.channel import Command
+from headrace.spark.checkpoint.corrections import FOLDER as CORRECTIONS
+from headrace.spark.checkpoint.corrections import undelivered
 from headrace.spark.checkpoint.folder import Stored, is_checkpoint, query_folder, stored_in
 from headrace.spark.checkpoint.history import History, logged
 from headrace.spark.checkpoint.offsets import Offsets, write_logs
 from headrace.spark.checkpoint.schema_paths import mend
-from headrace.spark.compile.identity import QueryIdentity
-from headrace.spark.deploy.beside import LOG, beside
+from headrace.spark.compile.identity import Entry, QueryIdentity
+from headrace.spark.deploy.beside import LOG, beside, reveal
 from headrace.spark.deploy.stores import Files, Origin, write_stores
 from headrace.spark.portable.contents import CHECKPOINT, STATE, Operator, Portable, check, contents
 from headrace.spark.portable.exporting import unreadable_job
@@ -29,20 +32,18 @@ def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Po
     """Make a checkpoint of a portable savepoint, with `partitions` tasks a level, or as many as before."""
     folder, checkpoint = folder.absolute(), checkpoint.absolute()
     portable = contents(folder)
-    if is_checkpoint(checkpoint):
-        raise HeadraceError(
-            "CHECKPOINT_EXISTS",
-            f"{checkpoint} is a checkpoint already",
-            hint="choose another folder for the import, or move that checkpoint away",
-        )
+    if checkpoint.is_dir() and any(checkpoint.iterdir()):
+        raise _exists(checkpoint)
     check(folder, portable.files)
     stored = stored_in(folder / CHECKPOINT)
     if stored is None:
         raise unreadable_job(folder / CHECKPOINT)
     after = partitions or stored.partitions
-    _refuse_placed(stored, after)
+    if after != stored.partitions:
+        _refuse_placed(stored, after)
+        _refuse_interrupted(stored, folder / CHECKPOINT)
     with beside(checkpoint) as fresh:
-        shutil.copytree(folder / CHECKPOINT, private.folder(fresh), dirs_exist_ok=True)
+        _copy(folder / CHECKPOINT, fresh)
         if after != stored.partitions:
             atomic.replace(fresh / "job.json", text_of(_divided(stored, after).to_json(), indent=1))
         for query in stored.identity.queries:
@@ -50,10 +51,40 @@ def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Po
                 _restore(query, fresh, stored, folder / STATE, portable.operators, after)
                 mend(query_folder(fresh, query.name), query_folder(checkpoint, query.name))
         channel.note(fresh, Command.make("import"), {**portable.portable.to_json(), "partitions": after})
-        if checkpoint.is_dir():
-            checkpoint.rmdir()
-        fresh.rename(checkpoint)
+        try:
+            reveal(fresh, checkpoint)
+        except FileExistsError:
+            raise _exists(checkpoint) from None
     return portable.portable
+
+
+def _exists(checkpoint: Path) -> HeadraceError:
+    what = "is a checkpoint already" if is_checkpoint(checkpoint) else "has other files"
+    hint = "choose another folder for the import, or move that one away"
+    return HeadraceError("CHECKPOINT_EXISTS", f"{checkpoint} {what}", hint=hint)
+
+
+def _copy(folder: Path, to: Path) -> None:
+    """Copy a folder. Others may have changed the modes of its files."""
+    for parent, _, files in os.walk(folder):
+        here = private.folder(to / Path(parent).relative_to(folder))
+        for file in files:
+            shutil.copyfile(Path(parent, file), here / file)
+
+
+def _refuse_interrupted(stored: Stored, checkpoint: Path) -> None:
+    """Refuse another number of partitions while an epoch has to be repeated: it has to run in those that it began with."""
+    for query in stored.identity.queries:
+        folder = query_folder(checkpoint, query.name)
+        epoch = logged(folder, "offsets")
+        if epoch > logged(folder, "commits"):
+            waits = undelivered(checkpoint / CORRECTIONS, query.name, folder)
+            why = "has to deliver the corrections of the last deploy" if waits else "was interrupted, and has to be repeated"
+            raise HeadraceError(
+                "EPOCH_UNFINISHED",
+                f"epoch {epoch} of {query.name} {why} in {stored.partitions} partitions",
+                hint=f"import it with partitions={stored.partitions}, run it once, then change their number: headrace rescale",
+            )
 
 
 def _restore(
@@ -86,12 +117,6 @@ def _restore(
 def _divide(query: str, checkpoint: Path, stored: Stored, epoch: int, watermark: int, partitions: int) -> None:
     """Let the logs of a query say that its last epoch ran in another number of partitions: it is a new branch of its history."""
     folder, epochs = query_folder(checkpoint, query), checkpoint / "epochs" / query
-    if logged(folder, "offsets") > epoch:
-        raise HeadraceError(
-            "EPOCH_UNFINISHED",
-            f"epoch {epoch + 1} of {query} was interrupted, so it has to be repeated in {stored.partitions} partitions",
-            hint=f"import it with partitions={stored.partitions}, run it once, then change their number: headrace rescale",
-        )
     offsets = Offsets.read(folder, epoch).with_partitions(partitions)
     fingerprint = Plan.from_json(stored.plan).fingerprint
     before = History(epochs, folder, fingerprint, stored.adopted.get(query, -1)).of(epoch)
@@ -104,16 +129,18 @@ def _divide(query: str, checkpoint: Path, stored: Stored, epoch: int, watermark:
 def _divided(stored: Stored, partitions: int) -> Stored:
     """Return a job with another number of partitions. Joins without keys go on with as many groups as they have."""
     queries = tuple(
-        replace(query, entries=tuple(replace(entry, shards=entry.shards or stored.partitions) for entry in query.entries))
-        for query in stored.identity.queries
+        replace(query, entries=tuple(_in_shards(entry, stored.partitions) for entry in query.entries)) for query in stored.identity.queries
     )
     return replace(stored, partitions=partitions, identity=replace(stored.identity, queries=queries))
 
 
+def _in_shards(entry: Entry, shards: int) -> Entry:
+    keeps = entry.shape.keeps and not entry.retired
+    return replace(entry, shards=entry.shards or shards) if keeps else entry
+
+
 def _refuse_placed(stored: Stored, partitions: int) -> None:
     """Refuse another number of tasks for sinks that commit task by task."""
-    if partitions == stored.partitions:
-        return
     plan = Plan.from_json(stored.plan)
     with displayed(plan):
         placed = [str(sink.name) for sink in sinks_of(plan.nodes.values()) if sink.connect().traits.placed]
@@ -121,5 +148,5 @@ def _refuse_placed(stored: Stored, partitions: int) -> None:
             raise HeadraceError(
                 "PARTITIONS_CHANGED",
                 f"{', '.join(placed)} commits task by task, so the checkpoint has to keep its {stored.partitions} partitions",
-                hint=f"write partitions={stored.partitions} or leave it out",
+                hint=f"write partitions={stored.partitions}",
             )
