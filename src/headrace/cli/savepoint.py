@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
     exporting.add_argument("folder", metavar="FOLDER", help="the folder to write, which must not exist")
     exporting.add_argument("--json", action="store_true", help="print JSON")
     importing = parts.add_parser(
-        "import", help="make a checkpoint of a portable savepoint", description="Make a checkpoint of a portable savepoint."
+        "import", help="make a checkpoint from a portable savepoint", description="Make a checkpoint from a portable savepoint."
     )
     importing.add_argument("folder", metavar="FOLDER", help="the folder that `export` wrote")
     importing.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint to make (default: .headrace/NAME)")
@@ -100,7 +100,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _import(options: argparse.Namespace) -> int:
     checkpoint = import_savepoint(options.folder, checkpoint=options.checkpoint, partitions=options.partitions)
-    print(f"made {checkpoint} of {contents(Path(options.folder).absolute()).portable}")
+    print(f"made {checkpoint} from {contents(Path(options.folder).absolute()).portable}")
     return 0
 
 

@@ -25,7 +25,9 @@ def export_savepoint(checkpoint: str | os.PathLike[str], name: str, to: str | os
         to: The folder to write. It must not exist.
 
     Raises:
-        CheckpointError: `UNKNOWN_SAVEPOINT`; `SAVEPOINT_EXISTS` if the folder exists; `STATE_UNREADABLE`; `NOT_A_CHECKPOINT`.
+        CheckpointError: `UNKNOWN_SAVEPOINT`; `SAVEPOINT_EXISTS` if the folder exists; `STATE_UNREADABLE`; `NOT_A_CHECKPOINT`;
+            `CHECKPOINT_IN_USE` if another process writes it.
+        ConnectorError: `FOLDER_NOT_WRITABLE`.
 
     Examples:
         With the job of [`hr.Portable`](#Portable):
@@ -41,7 +43,7 @@ def export_savepoint(checkpoint: str | os.PathLike[str], name: str, to: str | os
 def import_savepoint(
     folder: str | os.PathLike[str], *, checkpoint: str | os.PathLike[str] | None = None, partitions: int | None = None
 ) -> Path:
-    """Makes a checkpoint of a portable savepoint, as `headrace savepoint import` does. Returns its folder, from which a run continues.
+    """Makes a checkpoint from a portable savepoint, as `headrace savepoint import` does. Returns its folder, from which a run continues.
 
     Args:
         folder: The folder of the portable savepoint.
@@ -50,7 +52,8 @@ def import_savepoint(
 
     Raises:
         CheckpointError: `UNKNOWN_SAVEPOINT` if the folder has none; `CHECKPOINT_EXISTS` if there is a checkpoint already;
-            `CHECKPOINT_UNREADABLE` if a file is not what was exported; `CHECKPOINT_FORMAT`; `PARTITIONS_CHANGED`.
+            `CHECKPOINT_UNREADABLE` if a file is not what was exported; `CHECKPOINT_FORMAT`; `PARTITIONS_CHANGED` and `EPOCH_UNFINISHED` if
+            another number of partitions is not possible; `CHECKPOINT_UNUSABLE` if the checkpoint cannot be written; `CHECKPOINT_IN_USE`.
         ConfigError: `BAD_SETTING` for an invalid number of partitions.
 
     Examples:

@@ -449,7 +449,7 @@ def test_commands(portable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     one, two, rest = capsys.readouterr().out.split("\n", 2)
     what = f"for-portable: sums after epoch 0, with 5 keys of 1 operator, * KB in {tmp_path}/moved"
     assert re.sub(r"\d+ KB", "* KB", one) == f"exported {what}"
-    assert re.sub(r"\d+ KB", "* KB", two) == f"made {tmp_path}/.headrace/sums of {what}"
+    assert re.sub(r"\d+ KB", "* KB", two) == f"made {tmp_path}/.headrace/sums from {what}"
     shown = json.loads(rest[: rest.rindex("}") + 1])
     assert (shown["name"], shown["job"], shown["keys"], list(shown["tables"])) == ("for-portable", "sums", {"sums": 5}, ["sums"])
     assert json.loads((tmp_path / ".headrace" / "sums" / "job.json").read_text())["partitions"] == 3
