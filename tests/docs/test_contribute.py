@@ -9,7 +9,7 @@ from headrace.certify import certificate
 from headrace.durable import segments
 from headrace.plan import Role, codec
 from headrace.plan.node import REGISTRY
-from headrace.spark.checkpoint import channel, folder, history, record, savepoints
+from headrace.spark.checkpoint import ancestors, channel, folder, history, record, savepoints
 from headrace.spark.compile import document
 from headrace.spark.portable import contents
 
@@ -38,7 +38,7 @@ def test_what_is_named_is_there() -> None:
 def test_numbers_of_formats() -> None:
     text = (ROOT / "docs" / "contribute" / "formats.md").read_text(encoding="utf-8")
     numbers = {file: number for number, file in re.findall(r"\| (\d+), in `([\w/.]+)`", text)}
-    modules = (codec, folder, record, history, savepoints, contents, channel, segments, document, certificate)
+    modules = (codec, folder, record, history, savepoints, contents, channel, ancestors, segments, document, certificate)
     source = ROOT / "src" / "headrace"
     assert numbers == {str(Path(str(module.__file__)).relative_to(source)): str(module.FORMAT) for module in modules}
 

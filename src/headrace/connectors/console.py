@@ -33,7 +33,7 @@ class Sink(ports.Options, ports.Sink):
 
     @property
     def traits(self) -> ports.SinkTraits:
-        return ports.SinkTraits("plain", "a repeated epoch is printed again", shown=True)
+        return ports.SinkTraits("plain", "a repeated epoch is printed again", displays=True)
 
     def describe(self) -> str:
         return f"console ({self.rows} row{'' if self.rows == 1 else 's'})"

@@ -7,7 +7,7 @@ The identity of an epoch is drawn once, when its offsets are logged, and a repla
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headrace.errors import HeadraceError
 
@@ -29,7 +29,8 @@ class Mark:
     """The last epoch that a sink holds (-1 for none), and its identity (empty if a version without identities wrote it).
 
     `exists`: whether the folder, table or topic itself is there. `fades`: the place drops marks after some days and also marks epochs
-    without rows, so the last mark may be of an earlier or later epoch than the last rows.
+    without rows, so the last mark may be of an earlier or later epoch than the last rows. `claimed`: the place has a note of this
+    checkpoint, which may be without an epoch.
 
     >>> Mark(3, "5f1c").holds(3, "5f1c", "best"), Mark(2, "77ab").holds(3, "5f1c", "best"), Mark(3).holds(3, "5f1c", "best")
     (True, False, True)
@@ -39,6 +40,7 @@ class Mark:
     identity: str = ""
     exists: bool = True
     fades: bool = False
+    claimed: bool = field(default=False, compare=False, repr=False)
 
     def agrees(self, identity: str) -> bool:
         """Return whether this may be the epoch of that identity. A sink may store only the beginning of an identity; if one of the two is

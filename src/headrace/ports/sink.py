@@ -39,7 +39,7 @@ class SinkTraits:
     * `lasting`: the rows of earlier runs are still there.
     * `shared`: others may write to its place, and it cannot tell their rows from its own.
     * `in_process`: its rows can only be read in the process that made it.
-    * `shown`: its rows are shown to a person and stored nowhere, so other jobs may have the same place.
+    * `displays`: its rows are shown to a person and stored nowhere, so other jobs may have the same place.
     """
 
     commit: str
@@ -56,7 +56,7 @@ class SinkTraits:
     lasting: bool = True
     shared: bool = False
     in_process: bool = False
-    shown: bool = False
+    displays: bool = False
 
     @property
     def repeatable(self) -> bool:

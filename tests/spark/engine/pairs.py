@@ -165,6 +165,11 @@ def check_equal(pair: Pair, out: Path, afresh: Path) -> None:
             assert _table(out / place.name, columns) == _table(place, columns), place.name
 
 
+def sums(pair: Pair, out: Path) -> list[int]:
+    """The sum of column `s` in each view that goes on. What a version adds to it does not depend on the version before."""
+    return [sum(s * n for (s,), n in _table(out / name, ["s"]).items()) for name in pair.goes_on]
+
+
 def _table(folder: Path, columns: Sequence[str]) -> dict[tuple[Any, ...], int]:
     rows: Counter[tuple[Any, ...]] = Counter()
     for row in lines(folder):

@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
 from headrace.points import FOLDER, FORK_POINTS, VARIABLE, Armed
 from headrace.spark.checkpoint import savepoints
+from headrace.spark.checkpoint.ancestors import ancestors
 from headrace.spark.checkpoint.copying import copy
 from headrace.spark.checkpoint.lease import Lease, newest_term
 from headrace.spark.checkpoint.record import recorded
@@ -200,7 +202,7 @@ def test_refused(tmp_path: Path) -> None:
         """
         SINK_OF_PARENT: sums would write to <folder>/out, where sums of the job first writes
           at test_fork.py:*: return hr.job(name, sums.write.files(place, format="json", mode="changes", name="sums"))
-          hint: nothing was changed: give the fork a sink of its own at another place
+          hint: nothing was changed: give the job second a sink of its own at another place
           more: headrace error SINK_OF_PARENT
         """,
         lambda: fork(small(tmp_path, "second", place)),
@@ -222,8 +224,18 @@ def test_refused(tmp_path: Path) -> None:
         lambda: fork(small(tmp_path, "first", tmp_path / "other")),
     )
     ours = small(tmp_path, "second", tmp_path / "other")
-    with pytest.raises(HeadraceError, match=r"FORK_EXISTS: the checkpoint .*/state/first of the fork is there already"):
+    with pytest.raises(HeadraceError, match=r"FORK_EXISTS: the checkpoint .*/state/first of the fork already exists"):
         fork(ours, checkpoint=first)
+    (tmp_path / "state's").symlink_to(first)
+    check_error(
+        """
+        FORK_EXISTS: the checkpoint <folder>/state's/second of the fork would be inside that of its parent
+          hint: give the fork a checkpoint elsewhere with checkpoint=
+          more: headrace error FORK_EXISTS
+        """,
+        lambda: fork(ours, checkpoint=tmp_path / "state's" / "second"),
+        hide=hide,
+    )
     check_error(
         """
         UNKNOWN_SAVEPOINT: <folder>/state/first has no savepoint then
@@ -264,6 +276,32 @@ def test_refused(tmp_path: Path) -> None:
     )
 
 
+class Later(datetime):
+    """A clock that is an hour fast."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Later:
+        return super().now(tz) + timedelta(hours=1)
+
+
+@pytest.mark.parametrize(("left", "what"), [("switch", "a deploy to"), ("clearing", "a fresh start of")])
+def test_a_parent_that_was_interrupted(left: str, what: str, tmp_path: Path) -> None:
+    """Since it was looked at: its next start finishes what was interrupted."""
+    add(tmp_path, 0)
+    first = tmp_path / "state" / "first"
+    small(tmp_path, "first", tmp_path / "out").run(checkpoint=first, progress=False, flush=False, partitions=1)
+    (first / left).mkdir()
+    check_error(
+        f"""
+        CHECKPOINT_IN_USE: {what} the checkpoint <folder>/state/first was interrupted
+          hint: nothing was changed: run the job once, which finishes it, and fork it then; or fork a savepoint
+          more: headrace error CHECKPOINT_IN_USE
+        """,
+        lambda: parent.Parent.at(first, None),
+        hide={str(tmp_path): "<folder>"},
+    )
+
+
 def test_changed_while_it_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A start of the parent, and the end of a savepoint, make the copy useless."""
     add(tmp_path, 0)
@@ -279,13 +317,22 @@ def test_changed_while_it_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     meanwhile(lambda: Lease(first).release())
     check_error(
         """
-        CHECKPOINT_IN_USE: the checkpoint <folder>/state/first has changed while it was copied
+        CHECKPOINT_IN_USE: the checkpoint <folder>/state/first changed while it was being copied
           hint: nothing was changed: fork it again; or fork a savepoint
           more: headrace error CHECKPOINT_IN_USE
         """,
         lambda: hr.fork(first, fork, checkpoint=second),
         hide={str(tmp_path): "<folder>"},
     )
+
+    def remade() -> None:
+        savepoints.delete(first, "then")
+        monkeypatch.setattr(savepoints, "datetime", Later)
+        job.savepoint("then", checkpoint=first)
+
+    meanwhile(remade)
+    with pytest.raises(HeadraceError, match=r"CHECKPOINT_IN_USE: .* changed while it was being copied"):
+        hr.fork(first, fork, at="then", checkpoint=second)
     meanwhile(lambda: savepoints.delete(first, "then"))
     with pytest.raises(HeadraceError, match="UNKNOWN_SAVEPOINT"):
         hr.fork(first, fork, at="then", checkpoint=second)
@@ -311,6 +358,70 @@ def test_a_table_of_the_parent(tmp_path: Path) -> None:
         version = small(tmp_path, name, tmp_path / place, limit)
         version.run(checkpoint=tmp_path / "state" / name, progress=False, flush=False)
         assert held(tmp_path / place) == wanted(tmp_path, limit)
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_a_mark_at_a_place_of_another_name(rows: bool, tmp_path: Path) -> None:
+    """A database under a hard link: no path tells that it is the parent's. Its mark does, also if the parent has written no rows."""
+    add(tmp_path, 0)
+    first, second = tmp_path / "state" / "first", tmp_path / "state" / "second"
+    theirs = small(tmp_path, "first", tmp_path, 10 if rows else 1000, url=f"jdbc:sqlite:{tmp_path}/db")
+    theirs.run(checkpoint=first, progress=False, flush=False, partitions=1)
+    os.link(tmp_path / "db", tmp_path / "other")
+    fork = small(tmp_path, "second", tmp_path, url=f"jdbc:sqlite:{tmp_path}/other")
+    with pytest.raises(
+        HeadraceError, match=r"SINK_OF_PARENT: sums would write to sqlite:.*/other, table sums, where sums of the job first writes"
+    ):
+        hr.fork(first, fork, checkpoint=second)
+    hr.fork(first, small(tmp_path, "second", tmp_path, url=f"jdbc:sqlite:{tmp_path}/own"), checkpoint=second)
+    refused_later(fork, second)
+
+
+def refused_later(version: hr.Job, checkpoint: Path) -> None:
+    """Nothing starts or deploys a version of a fork that writes where an ancestor of it does."""
+    was = files(checkpoint)
+    for later in (
+        lambda: version.run(checkpoint=checkpoint, progress=False, flush=False),
+        lambda: version.deploy(checkpoint=checkpoint),
+        lambda: version.deploy(checkpoint=checkpoint, dry_run=True),
+    ):
+        with pytest.raises(HeadraceError, match="SINK_OF_PARENT"):
+            later()
+    assert {name: text for name, text in files(checkpoint).items() if not name.startswith("lock")} == {
+        name: text for name, text in was.items() if not name.startswith("lock")
+    }
+
+
+def test_refused_after_the_fork(tmp_path: Path) -> None:
+    """A later version of a fork, before and after its first epoch, at a place of its parent, or of the parent of that one."""
+    add(tmp_path, 0)
+    first, second, third = (tmp_path / "state" / name for name in ("first", "second", "third"))
+    url, own_url, other_url = (f"jdbc:sqlite:{tmp_path}/{name}" for name in ("db", "own", "other"))
+    small(tmp_path, "first", tmp_path, url=url).run(checkpoint=first, progress=False, flush=False, partitions=1)
+    hr.fork(first, small(tmp_path, "second", tmp_path, url=own_url), checkpoint=second)
+    refused_later(small(tmp_path, "second", tmp_path, url=url), second)
+    refused_later(small(tmp_path, "second", tmp_path, 30, url=url), second)
+    own = small(tmp_path, "second", tmp_path, url=own_url)
+    own.run(checkpoint=second, progress=False, flush=False)
+    (second / "history.jsonl").unlink()
+    refused_later(small(tmp_path, "second", tmp_path, url=url), second)
+    own.savepoint("then", checkpoint=second)
+    assert (second / "savepoints" / "then" / "forked.json").read_bytes() == (second / "forked.json").read_bytes()
+    check_error(
+        """
+        FORK_EXISTS: the fork of the job second has the name of an ancestor, first
+          hint: give it another name, because sinks tell jobs apart by their names: hr.job("NAME", ...), or --as NAME
+          more: headrace error FORK_EXISTS
+        """,
+        lambda: hr.fork(second, small(tmp_path, "first", tmp_path / "out3"), checkpoint=third),
+    )
+    hr.fork(second, small(tmp_path, "third", tmp_path, url=other_url), at="then", checkpoint=third)
+    assert [one.job for one in ancestors(third)] == ["second", "first"]
+    refused_later(small(tmp_path, "third", tmp_path, url=url), third)
+    refused_later(small(tmp_path, "third", tmp_path, url=own_url), third)
+    # a fresh start makes it a job of its own
+    small(tmp_path, "second", tmp_path, url=own_url).run(checkpoint=second, progress=False, flush=False, fresh=True)
+    assert ancestors(second) == ()
 
 
 def test_sinks_without_a_mark(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import headrace as hr
 from tests.spark.engine.jobs import lines
-from tests.spark.engine.pairs import AGAIN, BESIDE, KEPT, PAIRS, STARTS, Pair, add, check_equal
+from tests.spark.engine.pairs import AGAIN, BESIDE, KEPT, PAIRS, STARTS, Pair, add, check_equal, sums
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -69,10 +69,17 @@ def test_as_from_the_start(name: str, tmp_path: Path) -> None:
     check_equal(pair, out, afresh)
     # what has not changed is left alone
     assert {one: sorted((out / one).rglob("*.json")) for one in BESIDE} == before
+    starts = pair.how == STARTS
+    since = [sums(pair, place) for place in (out, afresh) if starts]
     add(tmp_path, 2)
     for place, checkpoint in ((out, state), (afresh, other)):
         run(pair.new(tmp_path, place), checkpoint)
     check_equal(pair, out, afresh)
+    if starts:
+        ours, theirs = (
+            [now - then for now, then in zip(sums(pair, place), was, strict=True)] for place, was in zip((out, afresh), since, strict=True)
+        )
+        assert ours == theirs and all(ours)
     # and at the end of time
     add(tmp_path, 3)
     for place, checkpoint in ((out, state), (afresh, other)):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint.channel import Command, note
+from headrace.spark.checkpoint import forked
+from headrace.spark.checkpoint.ancestors import Ancestor, ancestors, line, store_ancestors
 from headrace.spark.checkpoint.folder import Stored, stored_in
-from headrace.spark.checkpoint.forked import FORK, lineage, separate, settle
+from headrace.spark.checkpoint.forked import separate, settle
 from headrace.spark.checkpoint.history import History
 from headrace.spark.checkpoint.record import Record, Totals, Written, recorded
 from headrace.spark.compile.identity import Identity, QueryIdentity
@@ -52,12 +54,21 @@ def made(folder: Path, *, counted: int) -> Stored:
 def test_what_a_fork_has(tmp_path: Path) -> None:
     stored = made(tmp_path, counted=0)
     parent = History(tmp_path / "epochs" / "main", tmp_path / "queries" / "main", "").of(0)
-    separate(tmp_path, stored, "second")
+    separate(tmp_path, stored, "second", [NEAR])
+    assert ancestors(tmp_path) == (NEAR,)
     fork = stored_in(tmp_path)
     assert fork is not None
     assert (fork.job, fork.plan["job"], fork.partitions, dict(fork.adopted)) == ("second", "second", 2, {})
     assert fork.id not in ("", stored.id)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["epochs", "job.json", "queries", "record", "repaired", "sealing"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "epochs",
+        "forked.json",
+        "job.json",
+        "queries",
+        "record",
+        "repaired",
+        "sealing",
+    ]
     assert [path.name for path in (tmp_path / "queries").iterdir()] == ["main"]
     assert [path.name for path in (tmp_path / "queries" / "main" / "offsets").iterdir()] == ["0"]
     assert [str(path.relative_to(tmp_path / "epochs")) for path in (tmp_path / "epochs").rglob("*.json")] == ["main/0.json"]
@@ -73,15 +84,49 @@ def test_what_a_fork_has(tmp_path: Path) -> None:
 
 def test_an_epoch_that_is_counted_already(tmp_path: Path) -> None:
     with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED: epoch 1 of query main was interrupted"):
-        separate(tmp_path, made(tmp_path, counted=1), "second")
+        separate(tmp_path, made(tmp_path, counted=1), "second", [])
 
 
-def test_lineage(tmp_path: Path) -> None:
-    assert lineage(tmp_path) == ()
-    note(tmp_path, Command.make(FORK, lineage=["2f", "1f"]), {})
-    note(tmp_path, Command.make("stop"), {})
-    assert lineage(tmp_path) == ("2f", "1f")
-    (tmp_path / "history.jsonl").write_text('["fork"]\n')
-    assert lineage(tmp_path) == ()
-    (tmp_path / "history.jsonl").write_text('{"what": "stop", "arguments": {"lineage": ["1f"]}}\n')
-    assert lineage(tmp_path) == ()
+def test_a_savepoint_of_such_an_epoch(tmp_path: Path) -> None:
+    with pytest.raises(HeadraceError) as refused:
+        separate(tmp_path, made(tmp_path, counted=1), "second", [], of_savepoint=True)
+    assert refused.value.hint == "nothing was changed: run first once, make another savepoint, and fork that"
+
+
+def test_an_epoch_with_undelivered_corrections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are delivered again if the epoch is not counted, and refused if it is."""
+    monkeypatch.setattr(forked, "undelivered", lambda *of: {"sums": None})
+    stored = made(tmp_path / "counted", counted=1)
+    with pytest.raises(HeadraceError, match="EPOCH_UNFINISHED"):
+        separate(tmp_path / "counted", stored, "second", [])
+    separate(tmp_path / "waiting", made(tmp_path / "waiting", counted=0), "second", [])
+    assert sorted(path.name for path in (tmp_path / "waiting" / "queries" / "main" / "offsets").iterdir()) == ["0", "1"]
+
+
+NEAR = Ancestor("2f", "second", {"/out2": "sums"}, (("main", "sums"),))
+FAR = Ancestor("1f", "first", {"/out": "sums"}, (("main", "sums"), ("main", "rows")))
+
+
+def test_ancestors(tmp_path: Path) -> None:
+    assert ancestors(tmp_path) == ()
+    store_ancestors(tmp_path, [NEAR, FAR])
+    assert ancestors(tmp_path) == (NEAR, FAR)
+    text = (tmp_path / "forked.json").read_text()
+    for damaged in (text[:-9], text.replace("/out2", "/out3"), text_of({"format": 1, "ancestors": [{"id": 7}]}), text_of({})):
+        (tmp_path / "forked.json").write_text(damaged)
+        with pytest.raises(HeadraceError, match=r"CHECKPOINT_UNREADABLE: .*forked\.json cannot be read"):
+            ancestors(tmp_path)
+    (tmp_path / "forked.json").write_text(text_of({"format": 2, "ancestors": []}))
+    with pytest.raises(HeadraceError, match=r"CHECKPOINT_FORMAT: .*forked\.json has format 2"):
+        ancestors(tmp_path)
+
+
+def test_a_job_then_and_now(tmp_path: Path) -> None:
+    """A job that was started over since its savepoint is known by two ids."""
+    then, now = tmp_path / "then", tmp_path / "now"
+    stored = made(then, counted=0)
+    assert line([then, tmp_path / "missing"]) == (Ancestor("1f", "first", {"place": "out"}, ()),)
+    made(now, counted=0)
+    (now / "job.json").write_text(text_of(replace(stored, id="3f").to_json()))
+    store_ancestors(then, [NEAR])
+    assert [one.id for one in line([then, now, then])] == ["1f", "3f", "2f"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -154,7 +155,7 @@ class Sink(ports.Options, ports.Sink):
         owner = manifest.owner()
         if owner is not None and (owner.checkpoint, owner.query) != (context.checkpoint_id, context.query):
             return ports.Mark()
-        return manifest.mark()
+        return replace(manifest.mark(), claimed=owner is not None)
 
     def examine(self, context: ports.SinkContext) -> None:
         if lost := self._manifest_of(context).lost():

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from headrace.connectors.jdbc.database import Database
 from headrace.connectors.jdbc.dialect import Dialect
@@ -54,7 +55,7 @@ class Ledger:
             return Mark()
         identity = "identity" if "identity" in columns else "NULL"
         rows = self._database.query(f"SELECT epoch, {identity} FROM {self._table} WHERE id = ?", self.id)
-        return _mark(*rows[0]) if rows else Mark()
+        return replace(_mark(*rows[0]), claimed=True) if rows else Mark()
 
     def may_claim(self) -> None:
         """Raise what `claim` would raise, and change nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import ClassVar, Generic, TypeVar
 
 from headrace import ports
@@ -54,7 +55,7 @@ class Epochs(ABC, Generic[W]):
         if not self.exists():
             return ports.Mark(exists=False)
         self.refresh()
-        return self.state.mark
+        return replace(self.state.mark, claimed=self.state.term > 0)
 
     def term_of(self, query: str) -> int:
         """The last start that wrote for a query of this checkpoint; 0 if the table has no record of it."""

@@ -13,6 +13,7 @@ _headrace:PREFIX    a hash
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from headrace.errors import HeadraceError
@@ -97,7 +98,9 @@ class Note:
     def mark(self) -> Mark:
         """The last epoch that this checkpoint has written."""
         id, epoch, identity = self._server.hmget(self.key, "id", "epoch", "identity")
-        return _mark((epoch or b"-1").decode(), (identity or b"").decode()) if id == self._id.encode() else Mark()
+        if id != self._id.encode():
+            return Mark()
+        return replace(_mark((epoch or b"-1").decode(), (identity or b"").decode()), claimed=True)
 
     def may_claim(self) -> None:
         """Raise what `claim` would raise, and change nothing."""

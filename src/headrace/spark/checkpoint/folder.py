@@ -17,6 +17,7 @@ migrated       the checkpoint in which the job continues (of a version before de
 savepoints/NAME  copies of the checkpoint, which a fresh start keeps
 commands       commands to the process that works here, and their answers
 history.jsonl  the commands and deploys that were carried out
+forked.json    of a fork: the jobs it was forked from, and their sinks
 next, switch   the parts of a new version that is being deployed
 candidate      what a deploy prepares while the job runs
 lock.TERM      the process that works here now; TERM counts the starts

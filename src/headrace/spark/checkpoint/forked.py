@@ -9,23 +9,23 @@ record                                  the counts of what was read are taken ov
 dead_letters, refused                   left: they are in the parent's outputs, and are repaired there
 kafka, foreach_batch, rewound.jsonl     left: notes about the parent's sinks
 history.jsonl                           begins anew, with the fork
+forked.json                             its ancestors: the parent, and those of the parent (`ancestors.py`)
 savepoints, commands, errors.log, ...   left: they are not even copied (`copying.py`)
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from headrace.durable import atomic
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
+from headrace.spark.checkpoint.ancestors import Ancestor, store_ancestors
 from headrace.spark.checkpoint.channel import HISTORY
 from headrace.spark.checkpoint.corrections import FOLDER, undelivered
 from headrace.spark.checkpoint.folder import Stored, query_folder
@@ -38,12 +38,15 @@ FORK = "fork"
 _OF_THE_PARENT = ("dead_letters", "refused", "kafka", "foreach_batch", "rewound.jsonl", HISTORY, "savepoint.json")
 
 
-def separate(folder: Path, stored: Stored, job: str) -> None:
-    """Make the copy of a checkpoint in `folder` that of another job. `stored`: the `job.json` of the copy."""
+def separate(folder: Path, stored: Stored, job: str, line: Sequence[Ancestor], *, of_savepoint: bool = False) -> None:
+    """Make the copy of a checkpoint in `folder` that of another job. `stored`: the `job.json` of the copy; `line`: the ancestors of the
+    fork; `of_savepoint`: it is a copy of a savepoint.
+    """
     for name in _OF_THE_PARENT:
         _remove(folder / name)
     for query in stored.identity.queries:
-        _branch(folder, stored, query.name)
+        _branch(folder, stored, query.name, of_savepoint)
+    store_ancestors(folder, line)
     plan = {**stored.plan, "job": job}
     store(folder, replace(stored, id=uuid.uuid4().hex, job=job, plan=plan, adopted={}))
 
@@ -62,30 +65,22 @@ def store(folder: Path, stored: Stored) -> None:
     atomic.replace(folder / "job.json", text_of(stored.to_json(), indent=1))
 
 
-def lineage(folder: Path) -> Sequence[str]:
-    """Return the ids of the checkpoints from which the one in a folder was forked, the nearest first."""
-    try:
-        with (folder / HISTORY).open(encoding="utf-8") as lines:
-            first: Mapping[str, Any] = json.loads(lines.readline() or "{}")
-        return tuple(map(str, first["arguments"]["lineage"])) if first.get("what") == FORK else ()
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return ()  # the log is for people, and not needed otherwise
-
-
-def _branch(folder: Path, stored: Stored, name: str) -> None:
+def _branch(folder: Path, stored: Stored, name: str, of_savepoint: bool) -> None:
     """Cut off the interrupted epoch of a query, and give its last one the identity of a branch."""
     query = query_folder(folder, name)
     history = History(folder / "epochs" / name, query, "", stored.adopted.get(name, -1))
     ended, begun = history.logged("commits"), history.logged("offsets")
-    if begun > ended and not undelivered(folder / FOLDER, name, query):
+    if begun > ended:
         if recorded(folder / "record", name).epoch > ended:
+            cure = ", make another savepoint, and fork that" if of_savepoint else ", so that it finishes the epoch, then fork it"
             raise HeadraceError(
                 "EPOCH_UNFINISHED",
                 f"epoch {begun} of query {name} was interrupted when the job {stored.job} had counted it already",
-                hint=f"nothing was changed: run {stored.job} once, so that it finishes the epoch, then fork it",
+                hint=f"nothing was changed: run {stored.job} once{cure}",
             )
-        for log in (f"{begun}", f".{begun}.crc"):
-            _remove(query / "offsets" / log)
+        if not undelivered(folder / FOLDER, name, query):
+            for log in (f"{begun}", f".{begun}.crc"):
+                _remove(query / "offsets" / log)
     parent = history.of(ended)
     _remove(folder / "epochs" / name)
     if ended >= 0:

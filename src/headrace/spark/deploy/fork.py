@@ -29,7 +29,6 @@ from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.beside import LOG, beside, reveal
 from headrace.spark.deploy.deployment import Diff, Verdict
-from headrace.spark.deploy.diff import OF_THE_VERSION
 from headrace.spark.deploy.parent import Parent
 from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.deploy.request import Request
@@ -96,9 +95,9 @@ class Fork:
     def __str__(self) -> str:
         done = "cannot be forked" if self.diff.refusals else "would be forked" if self.dry_run else "was forked"
         epochs = ", ".join(f"{epoch}" if len(self.epochs) == 1 else f"{epoch} of {query}" for query, epoch in self.epochs.items())
-        point = "" if self.savepoint is None else f", savepoint {self.savepoint},"
+        savepoint = "" if self.savepoint is None else f", savepoint {self.savepoint},"
         end = "nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; the next run continues from there"
-        first = f"{self.job}: {done} from {self.parent} after epoch {epochs}{point} to {self.checkpoint}"
+        first = f"{self.job}: {done} from {self.parent} after epoch {epochs}{savepoint} to {self.checkpoint}"
         return "\n".join([first, *str(self.diff).splitlines()[1:], end])
 
 
@@ -121,14 +120,14 @@ def fork(
     home, folder = home.absolute(), folder.absolute()
     parent = Parent.at(home, savepoint)
     _refuse_taken(job, parent, folder)
-    parent.refuse_places(job)
     with beside(folder) as copy, _parents_paths(copy, parent.folder):
         parent.copy(copy)
         point("after the copy")
-        separate(copy, parent.stored, job.plan.job)
+        separate(copy, parent.stored, job.plan.job, parent.line, of_savepoint=savepoint is not None)
         with Request(job, partitions, on_change or {}).opened(copy) as replacement:
-            parent.refuse_marks(replacement)
-            notices, refusals = _checked(replacement, dry_run=dry_run)
+            lines, refusals = replacement.check(starts=True, dry_run=dry_run)
+            # a fork has written nothing before
+            notices = tuple(re.sub(r"; what it wrote .* stays in .*", "", one) for one in lines)
             switches = replacement.changed and not dry_run
             counts = replacement.switch() if switches else {}
             comparison = replacement.comparison
@@ -153,18 +152,6 @@ def fork(
         return report
 
 
-def _checked(replacement: Replacement, *, dry_run: bool) -> tuple[tuple[str, ...], tuple[HeadraceError, ...]]:
-    """Return the notices of the fork's first start, and what keeps its version from continuing, which is raised unless it is a dry run."""
-    try:
-        notices = replacement.refuse(starts=True)
-        # a fork has written nothing before
-        return tuple(re.sub(r"; what it wrote .* stays in .*", "", line) for line in notices), ()
-    except HeadraceError as error:
-        if not dry_run or error.code not in OF_THE_VERSION:
-            raise
-        return (), (error, *error.also)
-
-
 def _finish(copy: Path, replacement: Replacement, parent: Parent, report: Fork) -> None:
     """Remove from the copy what only the deploy needed, and note where it comes from."""
     stored = stored_in(copy)
@@ -175,8 +162,8 @@ def _finish(copy: Path, replacement: Replacement, parent: Parent, report: Fork) 
     settle(copy, stored)
     # the version before the deploy has the parent's sinks, so nothing may return to it
     shutil.rmtree(copy / SAVEPOINTS, ignore_errors=True)
-    about = {"parent": parent.stored.job, "checkpoint": str(parent.home), "savepoint": parent.savepoint, "epochs": dict(parent.epochs)}
-    channel.note(copy, Command.make(FORK, **about, lineage=list(parent.ids)), report.to_json())
+    about = {"parent": report.parent, "checkpoint": str(report.origin), "savepoint": report.savepoint, "epochs": dict(report.epochs)}
+    channel.note(copy, Command.make(FORK, **about, lineage=[one.id for one in parent.line]), report.to_json())
 
 
 def _reveal(copy: Path, folder: Path) -> None:
@@ -191,20 +178,28 @@ def _reveal(copy: Path, folder: Path) -> None:
 
 
 def _refuse_taken(job: SparkJob, parent: Parent, folder: Path) -> None:
+    """Refuse a name or a checkpoint that another job has, and a checkpoint inside the parent's."""
     name = job.plan.job
-    if name == parent.stored.job:
+    if name in (one.job for one in parent.line):
+        whose = "the same name" if name == parent.stored.job else f"the name of an ancestor, {name}"
         raise HeadraceError(
             "FORK_EXISTS",
-            f"the fork of the job {name} has the same name",
+            f"the fork of the job {parent.stored.job} has {whose}",
             hint='give it another name, because sinks tell jobs apart by their names: hr.job("NAME", ...), or --as NAME',
         )
     if folder.exists() or folder.is_symlink():
         raise _exists(folder)
+    if folder.resolve().is_relative_to(parent.home.resolve()):
+        raise HeadraceError(
+            "FORK_EXISTS",
+            f"the checkpoint {folder} of the fork would be inside that of its parent",
+            hint="give the fork a checkpoint elsewhere with checkpoint=",
+        )
 
 
 def _exists(folder: Path) -> HeadraceError:
     hint = "give the fork another name, or another checkpoint with checkpoint="
-    return HeadraceError("FORK_EXISTS", f"the checkpoint {folder} of the fork is there already", hint=hint)
+    return HeadraceError("FORK_EXISTS", f"the checkpoint {folder} of the fork already exists", hint=hint)
 
 
 @contextmanager

@@ -42,6 +42,7 @@ from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
 from headrace.spark.deploy.diff import OF_THE_VERSION, Comparison, Version
 from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
+from headrace.spark.run.ancestors import refuse_sinks_of_ancestors
 from headrace.spark.run.failures import unwritable
 from headrace.spark.run.holders import held
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
@@ -119,12 +120,12 @@ class Replacement:
         operators, sinks = len(rebuild.operators), len(rebuild.corrected)
         return f"computing {many(operators, 'operator')} and {many(sinks, 'sink')} again from {many(sum(rows.values()), 'row')}"
 
-    def check(self, *, cut: bool = False, dry_run: bool = False) -> tuple[tuple[str, ...], tuple[HeadraceError, ...]]:
-        """Return the notices of a start, and what keeps this version from continuing, which is raised unless it is a dry run. `cut`: as for
-        `refuse`.
+    def check(self, *, starts: bool = False, cut: bool = False, dry_run: bool = False) -> tuple[tuple[str, ...], tuple[HeadraceError, ...]]:
+        """Return the notices of a start, and what keeps this version from continuing, which is raised unless it is a dry run. `starts`,
+        `cut`: as for `refuse`.
         """
         try:
-            return self.refuse(starts=cut, cut=cut), ()
+            return self.refuse(starts=starts, cut=cut), ()
         except HeadraceError as error:
             if not dry_run or error.code not in OF_THE_VERSION:
                 raise
@@ -142,6 +143,7 @@ class Replacement:
             for query, name in each(self.job, names)
         }
         self._refuse_placed(outlets)
+        refuse_sinks_of_ancestors(self.job, self.checkpoint, outlets)
         if starts:
             self._refuse_start(outlets)
         marks = {

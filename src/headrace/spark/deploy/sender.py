@@ -76,7 +76,7 @@ class Sender:
             point("after a cut")
             since = time.monotonic()
             with self._request.opened(place / candidate.CUT, home=self._folder) as replacement:
-                notices, refusals = replacement.check(cut=True, dry_run=dry_run)
+                notices, refusals = replacement.check(starts=True, cut=True, dry_run=dry_run)
                 if dry_run or not replacement.is_other:
                     preview = replacement.report(notices, time.monotonic() - began, refusals=refusals, dry_run=dry_run)
                     return replace(preview, unchanged=preview.unchanged and not replacement.is_other)

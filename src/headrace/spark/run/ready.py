@@ -27,6 +27,7 @@ from headrace.spark.compile.identity import Identity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
 from headrace.spark.run.ahead import refuse_other_history
+from headrace.spark.run.ancestors import refuse_sinks_of_ancestors
 from headrace.spark.run.holders import holders
 from headrace.spark.run.outlets import Outlet, at, each, outlets_of
 
@@ -58,6 +59,8 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
     _refuse_nothing(job, stored)
     suit(job, starting=True)
     outlets = {name: outlets_of(job, query, identity.query(name), checkpoint.dead_letters(name)) for query, name in each(job, names)}
+    if not fresh and not checkpoint.clearing:
+        refuse_sinks_of_ancestors(job, checkpoint, outlets)
     anew = dict.fromkeys(outlets, False)
     notices: tuple[str, ...] = ()
     if stored is not None and not fresh:
