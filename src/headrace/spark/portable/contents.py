@@ -22,7 +22,7 @@ from headrace.durable.sums import read, text_of
 from headrace.errors import HeadraceError
 from headrace.plan.codec import short, typed
 from headrace.plan.naming import valid_name
-from headrace.spark.run.failures import said_by
+from headrace.spark.run.failures import reason_of
 
 FORMAT = 1
 FILE, CHECKPOINT, STATE, TABLES = "portable.json", "checkpoint", "state", "tables"
@@ -112,7 +112,7 @@ def contents(folder: Path) -> Contents:
     try:
         value = read(file) if folder.is_dir() else None
     except OSError as problem:
-        raise _damaged(file, said_by(problem)) from None
+        raise _damaged(file, reason_of(problem)) from None
     except HeadraceError:
         raise _damaged(file, "its checksum is not that of what was written") from None
     if value is None:
@@ -154,7 +154,7 @@ def check(folder: Path, files: Mapping[str, tuple[int, str]]) -> None:
         try:
             same = there[name].stat().st_size == size and _sha256(there[name]) == digest
         except OSError as problem:
-            raise _damaged(folder / name, said_by(problem)) from None
+            raise _damaged(folder / name, reason_of(problem)) from None
         if not same:
             raise _damaged(folder / name, "it is not what was exported")
     for name in there.keys() - files.keys():

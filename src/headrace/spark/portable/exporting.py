@@ -24,7 +24,7 @@ from headrace.spark.deploy.stores import Origin
 from headrace.spark.inspect.inspect import Inspected, in_files, unreadable
 from headrace.spark.inspect.tables import kept
 from headrace.spark.portable.contents import CHECKPOINT, STATE, TABLES, Operator, Portable, contents, write
-from headrace.spark.run.failures import of_java, said_by
+from headrace.spark.run.failures import of_java, reason_of
 
 
 def export(savepoint: Savepoint, to: Path) -> Portable:
@@ -56,7 +56,7 @@ def unreadable_job(folder: Path) -> HeadraceError:
 
 
 def _unwritable(folder: Path, problem: OSError) -> HeadraceError:
-    what = f"the portable savepoint {folder} cannot be written: {said_by(problem)}"
+    what = f"the portable savepoint {folder} cannot be written: {reason_of(problem)}"
     return HeadraceError("FOLDER_NOT_WRITABLE", what, hint="choose another folder, or give this user the right to write there")
 
 

@@ -147,12 +147,12 @@ def full(message: str, site: Site | None = None) -> HeadraceError:
 
 def unwritable(folder: Path, problem: OSError) -> HeadraceError:
     """Return the error for a folder of checkpoints that cannot be written: for a full disk, or another one."""
-    reason = said_by(problem)
+    reason = reason_of(problem)
     no_room = problem.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) or "No space left on device" in reason
     return full(f"{folder} cannot be written: {reason}") if no_room else unusable(folder, reason)
 
 
-def said_by(problem: OSError) -> str:
+def reason_of(problem: OSError) -> str:
     """Return what the system says about a failure; of several, as of a copied folder, the first."""
     several = problem.args[0] if isinstance(problem, shutil.Error) else None
     return str(several[0][2]) if several else problem.strerror or str(problem)
