@@ -13,7 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint import savepoints, switch
+from headrace.spark.checkpoint import offsets, savepoints, switch
 from headrace.spark.deploy import compose
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.test_changed import files
@@ -230,7 +230,7 @@ def test_a_disk_without_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     def full(*arguments: Any, **named: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    for place, name in ((compose.shutil, "copytree"), (compose.atomic, "replace")):
+    for place, name in ((compose.shutil, "copytree"), (offsets, "replace")):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, full)
             with pytest.raises(HeadraceError, match=f"DISK_FULL: {checkpoint} cannot be written: No space left on device"):
