@@ -91,7 +91,7 @@ def _refuse_others(parent: object, job: object) -> None:
 
 
 def moment(home: Path, at: str | None) -> Stored:
-    """Return the job of a checkpoint as of a savepoint, or as it is now. Raises NOT_A_CHECKPOINT and UNKNOWN_SAVEPOINT."""
+    """Return the job that a savepoint or the current checkpoint has. Raises NOT_A_CHECKPOINT and UNKNOWN_SAVEPOINT."""
     if at is None:
         return stored_job(home)
     if not is_checkpoint(home):

@@ -57,13 +57,16 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
       val work = new Chosen(number, part.ops, part.partitions.getOrElse(Portable.Partitions), deployment.partitions, counted)
       staged(work, toAttributes(StoreRows.schema), part.rows)
     }
-    val stay = parts.forall(_.partitions.contains(deployment.partitions)) && !level.operators.exists(changes.contains)
-    val rows = if (parts.isEmpty) none else if (stay) beside(chosen) else moved(chosen.reduce(_ union _), level.operators)
+    val isAligned = parts.forall(_.partitions.contains(deployment.partitions)) && !level.operators.exists(changes.contains)
+    val rows =
+      if (parts.isEmpty) none
+      else if (isAligned) aligned(chosen)
+      else moved(chosen.reduce(_ union _), level.operators)
     StateFiles.Written(new Declared(number, deployment.clock != "none", parts.exists(_.hasPages)), rows)
   }
 
   /** Rows that stay in their partitions, without an exchange. */
-  private def beside(parts: Seq[DataFrame]): DataFrame = {
+  private def aligned(parts: Seq[DataFrame]): DataFrame = {
     val rows = parts.map(Inside.rows).reduce((some, more) => some.zipPartitions(more, preservesPartitioning = true)(_ ++ _))
     staged(new Stayed(deployment.partitions), toAttributes(StoreRows.schema), Inside.frame(own, rows, StoreRows.schema))
   }

@@ -1,6 +1,6 @@
 package headrace.deploy
 
-import headrace.state.Portable
+import headrace.state.{Portable, SparkState}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.headrace.Work
 import org.apache.spark.unsafe.types.UTF8String
@@ -17,7 +17,7 @@ private[deploy] final class Imported(op: Int, clock: String) extends Work {
       row.getUTF8String(Portable.Part) match {
         case Portable.Value => Iterator.single(store.row(group, StoreRows.Whole, 0L, StoreRows.Values, row.getBinary(Portable.Bytes)))
         case Portable.Page =>
-          val number = StoreRows.pageNumber(row.getInt(Portable.Bag), row.getLong(Portable.Number))
+          val number = SparkState.page(row.getInt(Portable.Bag), row.getLong(Portable.Number)).toLong
           Iterator.single(store.row(group, StoreRows.Page, number, StoreRows.Pages, row.getBinary(Portable.Bytes)))
         case Portable.Alarm =>
           val millis = row.getLong(Portable.Number)

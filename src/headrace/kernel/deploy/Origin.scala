@@ -1,7 +1,7 @@
 package headrace.deploy
 
 import headrace.document.{OriginText, PortableText, StoresText}
-import headrace.query.{Chain, Numbered}
+import headrace.query.Chain
 import headrace.state.{Portable, SparkState}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
@@ -31,9 +31,7 @@ private[deploy] object Origin {
 /** A stored query. */
 private[deploy] final class Stores(own: SparkSession, text: StoresText) extends Origin {
   private val operators: Map[Int, (Int, String)] =
-    new Numbered(own, text.folder).operators(text.epoch).flatMap { case (number, metadata) =>
-      Chain.levelOf(metadata).map(level => level -> (number, metadata))
-    }.toMap
+    Chain.operators(own, text.folder, text.epoch)
 
   override def taken(ops: Set[Int]): Seq[Taken] = for {
     (level, here) <- text.operators.filter(one => ops(one.op)).groupMap(_.level)(_.op).toSeq.sortBy(_._1)

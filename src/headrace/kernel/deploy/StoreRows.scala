@@ -55,9 +55,6 @@ private[deploy] object StoreRows {
     (UTF8String.fromString(s"${timers}_keyToTimestamp"), UTF8String.fromString(s"${timers}_timestampToKey"))
   }
 
-  /** The number of a page in the key of its row. */
-  def pageNumber(bag: Int, number: Long): Long = SparkState.page(bag, number)
-
   /** The name of a family in another level. */
   def at(level: Int, family: UTF8String): UTF8String = kind(family.toString) match {
     case Whole => UTF8String.fromString(SparkState.values(level))

@@ -2,7 +2,7 @@ package headrace.inspect
 
 import scala.collection.mutable
 
-import headrace.query.{Chain, Numbered}
+import headrace.query.Chain
 import headrace.state.SparkState
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
@@ -16,9 +16,7 @@ import org.apache.spark.sql.types.StructType
   */
 private[inspect] class Levels(session: SparkSession, checkpoint: String, epoch: Long) {
   protected val operators: Map[Int, (Int, String)] =
-    new Numbered(session, checkpoint).operators(epoch).flatMap { case (number, metadata) =>
-      Chain.levelOf(metadata).map(level => level -> (number, metadata))
-    }.toMap
+    Chain.operators(session, checkpoint, epoch)
   private val read = mutable.HashMap.empty[String, RDD[InternalRow]]
 
   /** Rows (group key, bytes) of state values. */

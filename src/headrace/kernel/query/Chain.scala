@@ -47,6 +47,12 @@ private[headrace] object Chain {
       levelOf(metadata).filter(level => metadata.contains(SparkState.bags(level)))
     }.toSet
 
+  /** The number and the metadata of Spark's operator for each level that a checkpoint has stored after an epoch. */
+  def operators(session: SparkSession, checkpoint: String, epoch: Long): Map[Int, (Int, String)] =
+    new Numbered(session, checkpoint).operators(epoch).flatMap { case (number, metadata) =>
+      levelOf(metadata).map(level => level -> (number, metadata))
+    }.toMap
+
   /** The level whose state an operator of Spark keeps, from Spark's metadata. */
   def levelOf(metadata: String): Option[Int] = "level(\\d+)_cells".r.findFirstMatchIn(metadata).map(_.group(1).toInt)
 

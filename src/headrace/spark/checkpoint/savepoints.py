@@ -77,11 +77,20 @@ class Savepoint:
         return {**vars(self), "folder": str(self.folder), "at": self.at.isoformat(), "epochs": dict(self.epochs)}
 
     def __str__(self) -> str:
-        epochs = ", ".join(f"{epoch}" if len(self.epochs) == 1 else f"{epoch} of {query}" for query, epoch in self.epochs.items())
+        epochs = listed(self.epochs)
         after = f" after epoch {epochs}" if epochs else " before its first epoch"
         pinned = ", pinned" if self.pinned else ""
         how = f"made {self.at:%Y-%m-%d %H:%M:%S} UTC with headrace {self.headrace} and Spark {self.spark}"
         return f"{self.name}: {self.job}{after}, {how}{pinned}"
+
+
+def listed(epochs: Mapping[str, int]) -> str:
+    """Return the last epochs of queries in words; the query is named if there are several.
+
+    >>> listed({"main": 3}), listed({"main": 3, "other": 7})
+    ('3', '3 of main, 7 of other')
+    """
+    return ", ".join(f"{epoch}" if len(epochs) == 1 else f"{epoch} of {query}" for query, epoch in epochs.items())
 
 
 def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") -> Savepoint:

@@ -21,8 +21,8 @@ LOG = "errors.log"
 def beside(folder: Path, refusal: Callable[[Path, OSError], HeadraceError] = unwritable) -> Iterator[Path]:
     """Give a place beside a folder in which to make it, for `reveal`, and remove the place at the end.
 
-    What a killed process has left there is removed first. If a file of Java traces is named in an error, it is kept. `refusal`: the error
-    for a system that does not let this process write.
+    The remains of a killed process are removed first. A log of Java traces that an error names is kept. `refusal` makes the error for a
+    place that cannot be written.
     """
     place = folder.with_name(f".{folder.name}.unfinished")
     fresh = place / "checkpoint"

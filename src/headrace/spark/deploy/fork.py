@@ -25,6 +25,7 @@ from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.copying import SAVEPOINTS
 from headrace.spark.checkpoint.folder import query_folder, stored_in
 from headrace.spark.checkpoint.forked import FORK, separate, settle, store
+from headrace.spark.checkpoint.savepoints import listed
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.beside import LOG, beside, reveal
@@ -94,7 +95,7 @@ class Fork:
 
     def __str__(self) -> str:
         done = "cannot be forked" if self.diff.refusals else "would be forked" if self.dry_run else "was forked"
-        epochs = ", ".join(f"{epoch}" if len(self.epochs) == 1 else f"{epoch} of {query}" for query, epoch in self.epochs.items())
+        epochs = listed(self.epochs)
         savepoint = "" if self.savepoint is None else f", savepoint {self.savepoint},"
         end = "nothing was changed" if self.dry_run else f"done in {self.seconds:.1f} s; the next run continues from there"
         first = f"{self.job}: {done} from {self.parent} after epoch {epochs}{savepoint} to {self.checkpoint}"
@@ -112,7 +113,7 @@ def fork(
     on_change: Mapping[str, str] | None = None,
     dry_run: bool = False,
 ) -> Fork:
-    """Make the checkpoint `folder` of a fork of the job whose checkpoint is `home`, as of a savepoint, or as it is now.
+    """Make the checkpoint `folder` of a fork of the job whose checkpoint is `home`, of a savepoint or of the current state.
 
     `partitions`, `on_change`, `dry_run`: as for `deploy`. Either all of the new checkpoint is there at the end, or nothing.
     """

@@ -21,7 +21,7 @@ class Parent:
     """A job as of a moment: its checkpoint `home`; the `folder` with that moment, a savepoint or `home` itself, and what is `stored` there.
 
     `term`: the last start of that folder. `epochs`: the last epoch of each query. `line`: the job, as of the moment and now, and its
-    ancestors. `savepoint`: None for the checkpoint as it is now.
+    ancestors. `savepoint`: None for the current checkpoint.
     """
 
     home: Path

@@ -45,7 +45,7 @@ from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.ancestors import refuse_sinks_of_ancestors
 from headrace.spark.run.failures import unwritable
 from headrace.spark.run.holders import held
-from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
+from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide, refuse_divided
 from headrace.spark.run.ready import refuse_endless, sealed, suit
 from headrace.spark.run.start import check_inputs
 from headrace.spark.run.summary import many
@@ -142,7 +142,8 @@ class Replacement:
             name: outlets_of(self.job, query, identity.query(name), self.checkpoint.dead_letters(name))
             for query, name in each(self.job, names)
         }
-        self._refuse_placed(outlets)
+        placed = [one.name for sinks in outlets.values() for one in sinks if one.sink.traits.placed]
+        refuse_divided(placed, self.stored.partitions, self.partitions)
         refuse_sinks_of_ancestors(self.job, self.checkpoint, outlets)
         if starts:
             self._refuse_start(outlets)
@@ -211,16 +212,6 @@ class Replacement:
             unread = [source for source in one.identity.sources if source not in known]
             if unread:
                 raise sealed(f"{', '.join(unread)} would be read by the query {one.identity.name}")
-
-    def _refuse_placed(self, outlets: Mapping[str, list[Outlet]]) -> None:
-        """Refuse another number of tasks for sinks that commit task by task."""
-        placed = [one.name for sinks in outlets.values() for one in sinks if one.sink.traits.placed]
-        if placed and self.partitions != self.stored.partitions:
-            raise HeadraceError(
-                "PARTITIONS_CHANGED",
-                f"{', '.join(placed)} commits task by task, so the checkpoint has to keep its {self.stored.partitions} partitions",
-                hint=f"write partitions={self.stored.partitions} or leave it out",
-            )
 
     def _refuse_other_history(self, marks: Mapping[str, tuple[str, Mark | None]]) -> None:
         """Refuse a checkpoint that is damaged or not of one history with its sinks, and one with an interrupted epoch in a sink."""

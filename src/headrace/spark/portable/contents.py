@@ -22,6 +22,7 @@ from headrace.durable.sums import read, text_of
 from headrace.errors import HeadraceError
 from headrace.plan.codec import short, typed
 from headrace.plan.naming import valid_name
+from headrace.spark.checkpoint.savepoints import listed
 from headrace.spark.run.failures import reason_of
 
 FORMAT = 1
@@ -82,7 +83,7 @@ class Portable:
         return {**vars(self), **mappings, "folder": str(self.folder), "at": self.at.isoformat()}
 
     def __str__(self) -> str:
-        epochs = ", ".join(f"{epoch}" if len(self.epochs) == 1 else f"{epoch} of {query}" for query, epoch in self.epochs.items())
+        epochs = listed(self.epochs)
         after = f"after epoch {epochs}" if epochs else "before its first epoch"
         keys, operators = sum(self.keys.values()), len(self.keys)
         what = f"with {keys:,} key{'s'[: keys != 1]} of {operators} operator{'s'[: operators != 1]}"

@@ -26,6 +26,7 @@ from headrace.spark.deploy.beside import LOG, beside, reveal
 from headrace.spark.deploy.stores import Files, Origin, write_stores
 from headrace.spark.portable.contents import CHECKPOINT, STATE, Operator, Portable, check, contents
 from headrace.spark.portable.exporting import unreadable_job
+from headrace.spark.run.outlets import refuse_divided
 
 
 def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Portable:
@@ -140,13 +141,7 @@ def _in_shards(entry: Entry, shards: int) -> Entry:
 
 
 def _refuse_placed(stored: Stored, partitions: int) -> None:
-    """Refuse another number of tasks for sinks that commit task by task."""
     plan = Plan.from_json(stored.plan)
     with displayed(plan):
         placed = [str(sink.name) for sink in sinks_of(plan.nodes.values()) if sink.connect().traits.placed]
-        if placed:
-            raise HeadraceError(
-                "PARTITIONS_CHANGED",
-                f"{', '.join(placed)} commits task by task, so the checkpoint has to keep its {stored.partitions} partitions",
-                hint=f"write partitions={stored.partitions}",
-            )
+        refuse_divided(placed, stored.partitions, partitions)
