@@ -7,7 +7,7 @@ import headrace.state.{Portable, SparkState}
 import headrace.wire.Wire
 import org.apache.spark.sql.{functions, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, UnsafeRow}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.headrace.{Inside, Settings, Stage, StageStrategy, StateFiles, Work}
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode, TimerValues}
@@ -17,6 +17,8 @@ import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode, 
   * The stores of a new query are built from the state of operators, at any level of any stored query, in any number of partitions. For each level of the new query:
   *
   * rows of the stores → `Chosen`: the rows of its operators, under the level's names → exchange by group → stores
+  *
+  * Stores that most of the rows stay in are linked and continued: the rows of other operators are removed, new ones come from elsewhere.
   *
   * Before the exchange, operators that change are sorted by group for `Regroup`: rows in their new form, under their new group. After it
   * `Apart` checks that no two groups became one.
@@ -52,7 +54,10 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
   }
 
   private def written(number: Int, level: StoreText): StateFiles.Written = {
-    val parts = origins.flatMap(_.taken(level.operators.toSet))
+    val continued = level.continued.flatMap(one => origins(one.origin).stores(number).map(one -> _))
+    val parts = origins.zipWithIndex.flatMap { case (origin, place) =>
+      origin.taken(level.operators.toSet, continued.collect { case (one, _) if one.origin == place => number })
+    }
     val chosen = parts.map { part =>
       val work = new Chosen(number, part.ops, part.partitions.getOrElse(Portable.Partitions), deployment.partitions, counted)
       staged(work, toAttributes(StoreRows.schema), part.rows)
@@ -62,7 +67,11 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
       if (parts.isEmpty) none
       else if (isAligned) aligned(chosen)
       else moved(chosen.reduce(_ union _), level.operators)
-    StateFiles.Written(new Declared(number, deployment.clock != "none", parts.exists(_.hasPages)), rows)
+    val hasPages = parts.exists(_.hasPages) || continued.exists(_._2.hasPages)
+    val before = continued.map { case (one, stores) =>
+      StateFiles.Continued(stores.folder, deployment.epoch - 1, stores.number, Option.when(one.others)(new OfOthers(stores.ops & level.operators.toSet)))
+    }
+    StateFiles.Written(new Declared(number, deployment.clock != "none", hasPages), rows, before)
   }
 
   /** Rows that stay in their partitions, without an exchange. */
@@ -91,6 +100,14 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
     Inside.frame(own, own.sparkContext.parallelize(Seq.empty[InternalRow], deployment.partitions), StoreRows.schema)
 
   private def staged(work: Work, output: Seq[Attribute], from: DataFrame): DataFrame = Inside.frame(own, Stage(work, output, Inside.plan(from)))
+}
+
+/** Whether a row of a store is of other operators than those. */
+private[deploy] final class OfOthers(ops: Set[Int]) extends StateFiles.Removed {
+  override def apply(family: String): UnsafeRow => Boolean = {
+    val kind = StoreRows.kind(family)
+    key => !ops(Wire.opOf(kind.group(key)))
+  }
 }
 
 /** A level that only declares its state. */

@@ -15,9 +15,15 @@ private[deploy] final case class Taken(ops: Set[Int], rows: DataFrame, partition
 /** A place from which state is taken. */
 private[deploy] sealed trait Origin {
 
-  /** The state of those of the operators that are here. */
-  def taken(ops: Set[Int]): Seq[Taken]
+  /** The state of those of the operators that are here, but not in the stores of the level `except`. */
+  def taken(ops: Set[Int], except: Option[Int] = None): Seq[Taken]
+
+  /** The stores of a level, if they are here. */
+  def stores(level: Int): Option[LevelStores]
 }
+
+/** The stores of a level: the number of Spark's operator, the operators whose state is taken, and whether there may be pages. */
+private[deploy] final case class LevelStores(folder: String, number: Int, ops: Set[Int], hasPages: Boolean)
 
 private[deploy] object Origin {
 
@@ -33,19 +39,24 @@ private[deploy] final class Stores(own: SparkSession, text: StoresText) extends 
   private val operators: Map[Int, (Int, String)] =
     Chain.operators(own, text.folder, text.epoch)
 
-  override def taken(ops: Set[Int]): Seq[Taken] = for {
-    (level, here) <- text.operators.filter(one => ops(one.op)).groupMap(_.level)(_.op).toSeq.sortBy(_._1)
-    (number, metadata) <- operators.get(level)
-  } yield Taken(
-    here.toSet,
-    StateFiles.rows(own, text.folder, text.epoch, number),
-    Some(text.partitions),
-    metadata.contains(SparkState.bags(level)))
+  private val byLevel: Map[Int, Set[Int]] = text.operators.groupMap(_.level)(_.op).map { case (level, ops) => level -> ops.toSet }
+
+  override def taken(ops: Set[Int], except: Option[Int]): Seq[Taken] = for {
+    level <- byLevel.keys.toSeq.sorted
+    if !except.contains(level) && byLevel(level).exists(ops)
+    stores <- stores(level)
+  } yield Taken(stores.ops & ops, StateFiles.rows(own, text.folder, text.epoch, stores.number), Some(text.partitions), stores.hasPages)
+
+  override def stores(level: Int): Option[LevelStores] = operators.get(level).map { case (number, metadata) =>
+    LevelStores(text.folder, number, byLevel.getOrElse(level, Set.empty), metadata.contains(SparkState.bags(level)))
+  }
 }
 
 /** The files of a portable savepoint. */
 private[deploy] final class PortableFiles(own: SparkSession, text: PortableText, clock: String) extends Origin {
-  override def taken(ops: Set[Int]): Seq[Taken] = text.operators.filter(ops).map { op =>
+  override def stores(level: Int): Option[LevelStores] = None
+
+  override def taken(ops: Set[Int], except: Option[Int]): Seq[Taken] = text.operators.filter(ops).map { op =>
     val files = own.read.schema(Portable.schema).parquet(Portable.folder(text.folder, op))
     val rows = Inside.frame(own, Stage(new Imported(op, clock), toAttributes(StoreRows.schema), Inside.plan(files)))
     Taken(Set(op), rows, None, text.paged.contains(op))

@@ -32,11 +32,22 @@ private[deploy] object StoreRows {
   /** A family: the columns of its keys, which have the group and the number (of a page, or the time of an alarm) at their own positions. */
   sealed abstract class Kind(columns: DataType*) {
     val key: StructType = StructType(columns.zipWithIndex.map { case (t, i) => StructField(s"c$i", t) })
+
+    /** The group in a key. */
+    def group(key: UnsafeRow): Array[Byte]
   }
-  case object Whole extends Kind(BinaryType)
-  case object Page extends Kind(one, number)
-  case object AlarmByGroup extends Kind(one, LongType)
-  case object AlarmByTime extends Kind(LongType, one)
+  case object Whole extends Kind(BinaryType) {
+    override def group(key: UnsafeRow): Array[Byte] = key.getBinary(0)
+  }
+  case object Page extends Kind(one, number) {
+    override def group(key: UnsafeRow): Array[Byte] = key.getStruct(0, 1).getBinary(0)
+  }
+  case object AlarmByGroup extends Kind(one, LongType) {
+    override def group(key: UnsafeRow): Array[Byte] = key.getStruct(0, 1).getBinary(0)
+  }
+  case object AlarmByTime extends Kind(LongType, one) {
+    override def group(key: UnsafeRow): Array[Byte] = key.getStruct(1, 1).getBinary(0)
+  }
 
   def kind(family: String): Kind =
     if (family.endsWith("_bags")) Page

@@ -37,12 +37,22 @@ object TakenText {
   implicit val reader: Reader[TakenText] = Reader.of("TakenText")(of)
 }
 
-/** A level of the new query: the operators whose state its stores get. */
-final case class StoreText(operators: Seq[Int])
+/** A level of the new query: the operators whose state its stores get, and the stores that it continues, if any. */
+final case class StoreText(operators: Seq[Int], continued: Option[ContinuedText])
 
 object StoreText {
-  private[document] def of(f: Fields): StoreText = StoreText(f[Seq[Int]]("operators"))
+  private[document] def of(f: Fields): StoreText = StoreText(f[Seq[Int]]("operators"), f[Option[ContinuedText]]("continued"))
   implicit val reader: Reader[StoreText] = Reader.of("StoreText")(of)
+}
+
+/** The stores of a level that are continued in place: those of the same level of the query `origin` among `from`. `others`: whether they
+  * may have state of operators that are not at the level any more.
+  */
+final case class ContinuedText(origin: Int, others: Boolean)
+
+object ContinuedText {
+  private[document] def of(f: Fields): ContinuedText = ContinuedText(f[Int]("origin"), f[Boolean]("others"))
+  implicit val reader: Reader[ContinuedText] = Reader.of("ContinuedText")(of)
 }
 
 /** The columns of a row before and after; `places` has the old place of each column, -1 for a new one. */

@@ -5,10 +5,12 @@ import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
 import headrace.HeadraceKernelException
+import headrace.checkpoint.Links
 import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.{classic, DataFrame, DataFrameReader, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
 import org.apache.spark.sql.execution.datasources.v2.state.StateSourceOptions
@@ -66,9 +68,17 @@ object StateFiles {
   }
 
   /** An operator to be written: a processor whose `init` declares its state, and the rows of its stores, each in the partition that its group
-    * hashes to.
+    * hashes to. Without `continued` the stores begin empty.
     */
-  final case class Written(processor: StatefulProcessor[Array[Byte], InternalRow, InternalRow], rows: DataFrame)
+  final case class Written(processor: StatefulProcessor[Array[Byte], InternalRow, InternalRow], rows: DataFrame, continued: Option[Continued])
+
+  /** The stores of an operator in a checkpoint, as of the epoch before the one that is written, and the rows that are removed from them. */
+  final case class Continued(checkpoint: String, epoch: Long, operator: Int, removed: Option[Removed])
+
+  /** Whether a row of a column family is removed, by its key. */
+  trait Removed extends Serializable {
+    def apply(family: String): UnsafeRow => Boolean
+  }
 
   /** Writes the stores of a chain of operators, first upstream, and commits an epoch with them; its offsets must be logged. The numbers of the
     * operators, their schemas and their metadata are those that Spark gives them when it plans such a chain.
@@ -86,7 +96,7 @@ object StateFiles {
     val planned = plan(session, s"$whole/state", chain.map(_.processor), mode, key, input)
     if (planned.size != chain.size) throw new HeadraceKernelException("INTERNAL", s"${planned.size} operators were planned, not ${chain.size}")
     val ids = planned.zip(chain).map { case (operator, part) =>
-      operator.getStateInfo.operatorId -> stores(session, whole, epoch, conf, operator, part.rows)
+      operator.getStateInfo.operatorId -> stores(session, whole, epoch, conf, operator, part)
     }
     if (!logs.commitLog.add(epoch, CommitMetadataV2(watermark, Some(ids.toMap))))
       throw new HeadraceKernelException("INTERNAL", s"epoch $epoch is already committed in $checkpoint")
@@ -127,29 +137,29 @@ object StateFiles {
       epoch: Long,
       conf: StateStoreConf,
       operator: TransformWithStateExec,
-      rows: DataFrame): Array[Array[String]] = {
-    val families = operator.getColFamilySchemas(false).map { case (name, schema) => name -> StatePartitionWriterColumnFamilyInfo(schema) }
+      part: Written): Array[Array[String]] = {
+    val families = operator.getColFamilySchemas(false)
     val schemas = operator.getStateInfo.stateSchemaMetadata
     val number = operator.getStateInfo.operatorId
+    val expected = operator.getStateInfo.numPartitions
     val hadoop = SerializableConfiguration.broadcast(session.sparkContext, session.sessionState.newHadoopConf())
+    val before = part.continued.map { stores =>
+      def partition(folder: String, operator: Long, n: Int) = Paths.get(new Path(s"$folder/state/$operator/$n").toUri.getPath)
+      (0 until expected).foreach(n => Links.tree(partition(stores.checkpoint, stores.operator, n), partition(checkpoint, number, n)))
+      val commit = new StreamingQueryCheckpointMetadata(session, stores.checkpoint).commitLog.get(stores.epoch)
+      val ids = commit.flatMap(_.stateUniqueIds).flatMap(_.get(stores.operator)).map(_.map(_(0)))
+      ids.getOrElse(throw new HeadraceKernelException("INTERNAL", s"epoch ${stores.epoch} of ${stores.checkpoint} has no stores"))
+    }
+    val removed = part.continued.flatMap(_.removed)
     val written = Inside
-      .rows(rows)
-      .mapPartitions { all =>
+      .rows(part.rows)
+      .mapPartitions { rows =>
         val partition = TaskContext.getPartitionId()
-        val writer = new StatePartitionAllColumnFamiliesWriter(
-          conf,
-          hadoop.value.value,
-          partition,
-          checkpoint,
-          number,
-          StateStoreId.DEFAULT_STORE_NAME,
-          epoch,
-          families,
-          schemas)
-        Iterator((partition, writer.write(all).stateStoreCkptId.get))
+        val id = StateStoreId(s"$checkpoint/state", number, partition, StateStoreId.DEFAULT_STORE_NAME)
+        val writer = new StoreWriter(id, families, schemas, conf, hadoop.value.value)
+        Iterator((partition, writer.write(epoch, before.map(_(partition)), removed, rows)))
       }
       .collect()
-    val expected = operator.getStateInfo.numPartitions
     if (written.length != expected)
       throw new HeadraceKernelException("INTERNAL", s"${written.length} partitions of state were written, not $expected")
     written.sortBy(_._1).map { case (_, id) => Array(id) }

@@ -1,6 +1,6 @@
 """A query of a new version, composed of the stored queries that its operators, sources and sinks come from, as of their last epochs.
 
-Its own last epoch is the latest of theirs, so its next one is later than any that a sink holds.
+Its own last epoch is the latest of theirs, or the one after that, so its next one is later than any that a sink holds.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ from headrace.spark.checkpoint.record import Key, Record, Totals, Written
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, repaired_scan
 from headrace.spark.compile.relocation import Relocated
-from headrace.spark.deploy.parts import ChangeText
-from headrace.spark.deploy.stores import Counts, Origin, write_stores
+from headrace.spark.deploy.parts import ProgramChangeText
+from headrace.spark.deploy.stores import Counts, Origin, continuable, write_stores
 
 
 def compose(
@@ -42,7 +42,7 @@ def compose(
     timed: Collection[str],
     partitions: int,
     settings: Mapping[str, str],
-    changes: Iterable[ChangeText],
+    changes: Collection[ProgramChangeText],
     log: Path,
     rebuilt: Sequence[Origin] = (),
     counted: Mapping[Key, int] | None = None,
@@ -58,7 +58,11 @@ def compose(
     """
     query = one.identity
     known = {source for origin in origins for source in origin.query.sources}
-    epoch = max(origin.epoch for origin in origins)
+    last = max(origin.epoch for origin in origins)
+    stored = {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}
+    continued = continuable(query, origins, stored, partitions=partitions, changed={change.op for change in changes})
+    # stores take rows in an epoch of their own, which reads nothing
+    epoch = last + 1 if continued else last
     watermark = _watermark(query, origins, timed)
     handled = handled_watermark(query, origins, timed)
     folder = place / "queries" / query.name
@@ -70,6 +74,7 @@ def compose(
         query,
         [*origins, *rebuilt],
         folder,
+        continued=continued,
         epoch=epoch,
         watermark=watermark,
         partitions=partitions,
@@ -79,20 +84,22 @@ def compose(
     )
     mend(folder, checkpoint.query(query.name))
     history = History(place / "epochs" / query.name, folder, plan)
-    history.branch(epoch, (checkpoint.history(origin.query.name).of(origin.epoch) for origin in origins))
+    history.branch(last, (checkpoint.history(origin.query.name).of(origin.epoch) for origin in origins))
+    if epoch > last:
+        history.begin(epoch)
     corrections = place / FOLDER / query.name
     corrections.mkdir(parents=True, exist_ok=True)
     if corrected:
         scans = log_corrections(place / FOLDER, query.name, folder, epoch + 1, corrected)
-        times = {name: time for origin in origins for name, time in checkpoint.record(origin.query.name).totals.times().items()}
+        times = {name: time for one in stored.values() for name, time in one.times().items()}
         _log_correction(folder, epoch + 1, offsets, scans, controls, times)
-    stored = {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}
     totals = divided(query, stored, gone, known - set(query.sources))
     ops = {entry.op for entry in query.entries}
     counts_of = {**totals.counts, **{key: n for key, n in (counted or {}).items() if key[1] in ops}}
     written = {name: last for name, last in totals.written.items() if name not in elsewhere}
     Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch, counts=counts_of, written=written))
-    return counts
+    stayed = {name: {"keys": totals.of_operators({entry.op}, "keys")} for name, entry in query.live().items() if entry.shape.keeps}
+    return {**stayed, **counts}
 
 
 def divided(query: QueryIdentity, totals: Mapping[str, Totals], gone: Collection[str], unread: Collection[str] = ()) -> Totals:

@@ -97,10 +97,21 @@ class PortableText(OriginText):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ContinuedText(Part):
+    """The stores of a level that are continued in place: those of the same level of the query `origin` among `from`. `others`: whether they
+    may have state of operators that are not at the level any more.
+    """
+
+    origin: Int
+    others: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class StoreText(Part):
-    """A level of the new query: the operators whose state its stores get."""
+    """A level of the new query: the operators whose state its stores get, and the stores that it continues, if any."""
 
     operators: tuple[Int, ...]
+    continued: ContinuedText | None
 
 
 @dataclass(frozen=True, kw_only=True)

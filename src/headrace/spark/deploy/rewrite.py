@@ -10,7 +10,7 @@ from headrace.spark.compile.identity import Entry, Identity, QueryIdentity, held
 from headrace.spark.compile.layout import Cell
 from headrace.spark.compile.lower import kept_cell
 from headrace.spark.compile.shapes import Shape
-from headrace.spark.deploy.parts import CellChangeText, ChangeText, HeldChangeText, ProgramChangeText, RowChangeText
+from headrace.spark.deploy.parts import CellChangeText, HeldChangeText, ProgramChangeText, RowChangeText
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Rewrite:
     name: str
     rewritten: tuple[str, ...]
     projected: tuple[str, ...]
-    change: ChangeText | None
+    change: ProgramChangeText | None
 
 
 def rewrites(stored: Identity, now: Identity, query: QueryIdentity) -> list[Rewrite]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from headrace.durable.sums import unreadable
 from headrace.errors import HeadraceError
@@ -14,8 +15,18 @@ from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ports.paths import escaped
 from headrace.spark.checkpoint.offsets import Offsets
+from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import QueryIdentity
-from headrace.spark.deploy.parts import ChangeText, DeploymentText, OriginText, PortableText, StoresText, StoreText, TakenText
+from headrace.spark.deploy.parts import (
+    ChangeText,
+    ContinuedText,
+    DeploymentText,
+    OriginText,
+    PortableText,
+    StoresText,
+    StoreText,
+    TakenText,
+)
 from headrace.spark.run.failures import of_java
 
 Counts = Mapping[str, Mapping[str, int]]
@@ -71,6 +82,7 @@ def write_stores(
     origins: Sequence[Origin | Files],
     to: Path,
     *,
+    continued: Mapping[int, ContinuedText] = MappingProxyType({}),
     epoch: int,
     watermark: int,
     partitions: int,
@@ -80,7 +92,8 @@ def write_stores(
 ) -> Counts:
     """Write the state of a query's operators to its folder `to`, which has the offsets of the epoch, and commit the epoch there.
 
-    The state of an operator is taken from the origin that has it. `log` gets the Java trace of a failure.
+    The state of an operator is taken from the origin that has it. `continued`: as `continuable` returns it. `log` gets the Java trace of a
+    failure.
     """
     here = {entry.op for entry in query.entries if entry.shape.keeps and not entry.retired}
     request = DeploymentText(
@@ -91,12 +104,33 @@ def write_stores(
         partitions=partitions,
         clock=query.clock,
         settings=dict(settings),
-        levels=tuple(StoreText(operators=_operators(query, level)) for level in range(1, query.levels + 1)),
+        levels=tuple(StoreText(operators=_operators(query, level), continued=continued.get(level)) for level in range(1, query.levels + 1)),
         changes=tuple(changes),
     )
     names = {entry.op: entry.shape.name for entry in query.entries}
     counted = json.loads(_kernel(json.dumps(request.to_json()), log))
     return {names[one["op"]]: {kind: n for kind, n in one.items() if kind not in ("op", "pages")} for one in counted}
+
+
+def continuable(
+    query: QueryIdentity, origins: Sequence[Origin], totals: Mapping[str, Totals], *, partitions: int, changed: Collection[int]
+) -> Mapping[int, ContinuedText]:
+    """Return the stores that a query can continue in place, by level, if its epoch is the one after that of all `origins`: rows of other
+    operators are added to them and removed, the others stay. It does if fewer are removed than stay. `totals`: the counts of the origins by
+    name. `changed`: the operators whose rows change.
+    """
+    last = max(origin.epoch for origin in origins)
+    continued: dict[int, ContinuedText] = {}
+    for level in range(1, query.levels + 1):
+        here, most = set(_operators(query, level)), 0
+        for place, origin in enumerate(origins):
+            stored = {entry.op for entry in origin.query.entries if entry.shape.keeps and entry.shape.level == level}
+            kept = here.intersection(_operators(origin.query, level))
+            alike = (origin.epoch, origin.partitions, origin.query.clock) == (last, partitions, query.clock)
+            keys = [totals[origin.query.name].of_operators(ops, "keys") for ops in (kept, stored - kept)]
+            if alike and len(kept) > most and kept.isdisjoint(changed) and keys[0] >= keys[1]:
+                continued[level], most = ContinuedText(origin=place, others=stored != kept), len(kept)
+    return continued
 
 
 def _operators(query: QueryIdentity, level: int) -> tuple[int, ...]:
