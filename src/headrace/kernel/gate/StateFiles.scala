@@ -20,7 +20,7 @@ import org.apache.spark.sql.execution.streaming.runtime.{IncrementalExecution, S
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.{OutputMode, StatefulProcessor, TimeMode}
 import org.apache.spark.sql.types.StructType
-import org.apache.spark.util.SerializableConfiguration
+import org.apache.spark.util.{SerializableConfiguration, ThreadUtils}
 
 /** The stores of stateful operators outside of a run: the rows of all their column families, read from one checkpoint and written to another.
   *
@@ -95,9 +95,9 @@ object StateFiles {
     val conf = StateStoreConf(settings)
     val planned = plan(session, s"$whole/state", chain.map(_.processor), mode, key, input)
     if (planned.size != chain.size) throw new HeadraceKernelException("INTERNAL", s"${planned.size} operators were planned, not ${chain.size}")
-    val ids = planned.zip(chain).map { case (operator, part) =>
-      operator.getStateInfo.operatorId -> stores(session, whole, epoch, conf, operator, part)
-    }
+    val writings = planned.zip(chain).map { case (operator, part) => stores(session, whole, epoch, conf, operator, part) }
+    // a level alone seldom has enough work for all cores
+    val ids = planned.map(_.getStateInfo.operatorId).zip(ThreadUtils.parmap(writings, "stores", Levels)(_()))
     if (!logs.commitLog.add(epoch, CommitMetadataV2(watermark, Some(ids.toMap))))
       throw new HeadraceKernelException("INTERNAL", s"epoch $epoch is already committed in $checkpoint")
   }
@@ -130,14 +130,17 @@ object StateFiles {
     first.executedPlan.collect { case operator: TransformWithStateExec => operator }.reverse
   }
 
-  /** Writes the stores of an operator; returns their ids by partition. */
+  /** The levels that are written at once: each of their tasks has a store in memory. */
+  private val Levels = 4
+
+  /** Prepares to write the stores of an operator; returns the work, which returns their ids by partition. */
   private def stores(
       session: classic.SparkSession,
       checkpoint: String,
       epoch: Long,
       conf: StateStoreConf,
       operator: TransformWithStateExec,
-      part: Written): Array[Array[String]] = {
+      part: Written): () => Array[Array[String]] = {
     val families = operator.getColFamilySchemas(false)
     val schemas = operator.getStateInfo.stateSchemaMetadata
     val number = operator.getStateInfo.operatorId
@@ -151,17 +154,17 @@ object StateFiles {
       ids.getOrElse(throw new HeadraceKernelException("INTERNAL", s"epoch ${stores.epoch} of ${stores.checkpoint} has no stores"))
     }
     val removed = part.continued.flatMap(_.removed)
-    val written = Inside
-      .rows(part.rows)
-      .mapPartitions { rows =>
-        val partition = TaskContext.getPartitionId()
-        val id = StateStoreId(s"$checkpoint/state", number, partition, StateStoreId.DEFAULT_STORE_NAME)
-        val writer = new StoreWriter(id, families, schemas, conf, hadoop.value.value)
-        Iterator((partition, writer.write(epoch, before.map(_(partition)), removed, rows)))
-      }
-      .collect()
-    if (written.length != expected)
-      throw new HeadraceKernelException("INTERNAL", s"${written.length} partitions of state were written, not $expected")
-    written.sortBy(_._1).map { case (_, id) => Array(id) }
+    val written = Inside.rows(part.rows).mapPartitions { rows =>
+      val partition = TaskContext.getPartitionId()
+      val id = StateStoreId(s"$checkpoint/state", number, partition, StateStoreId.DEFAULT_STORE_NAME)
+      val writer = new StoreWriter(id, families, schemas, conf, hadoop.value.value)
+      Iterator((partition, writer.write(epoch, before.map(_(partition)), removed, rows)))
+    }
+    () => {
+      val ids = written.collect()
+      if (ids.length != expected)
+        throw new HeadraceKernelException("INTERNAL", s"${ids.length} partitions of state were written, not $expected")
+      ids.sortBy(_._1).map { case (_, id) => Array(id) }
+    }
   }
 }
