@@ -65,8 +65,9 @@ POINTS = [f"{name}:kill" for name in DEPLOY_POINTS if name != DEPLOY_CALL]
 LATER = [f"{DEPLOY_CALL}#{number}:kill" for number in (1, 4, 30, 60, 90, 120, 150)]
 
 
-# after the switch a rescale is killed in every run of the tests
-@pytest.mark.parametrize("point", [POINTS[0], *(pytest.param(point, marks=pytest.mark.full) for point in (*POINTS[1:], *LATER))])
+# a rescale is killed before and after the switch in every run of the tests
+@pytest.mark.full
+@pytest.mark.parametrize("point", [*POINTS, *LATER])
 def test_killed(point: str, tmp_path: Path) -> None:
     add(tmp_path, "1.json")
     done(tmp_path, "run", str(version(tmp_path, 1)), "--checkpoint", "state", "--no-flush", "--partitions", "2")

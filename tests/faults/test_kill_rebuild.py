@@ -72,7 +72,7 @@ def full(points: list[str], sample: tuple[str, ...]) -> list[object]:
     return [pytest.param(point, marks=() if point in sample else pytest.mark.full) for point in points]
 
 
-@pytest.mark.parametrize("point", full(list(IN_DEPLOY), ("after state commit",)))
+@pytest.mark.parametrize("point", full(list(IN_DEPLOY), ()))
 def test_killed_in_the_shadow_run(point: str, tmp_path: Path) -> None:
     check(tmp_path, deploy=f"{point}:kill")
 

@@ -198,8 +198,14 @@ def passed(rows: hr.Stream, prices: hr.Stream, folder: Path) -> Any:
     return sink(rows.select("k", "v"), folder, "passed", "append")
 
 
-@pytest.mark.parametrize("timed", [False, True])
-@pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.parametrize(
+    ("edit", "timed"),
+    [
+        pytest.param(edit, timed, marks=() if number % 2 == timed else pytest.mark.full)
+        for number, edit in enumerate(EDITS)
+        for timed in (False, True)
+    ],
+)
 def test_operators_that_move(edit: str, timed: bool, tmp_path: Path) -> None:
     """What both versions have is as if the new one had run from the start."""
     old, new = ((passed, *views) for views in EDITS[edit])

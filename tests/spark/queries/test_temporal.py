@@ -58,7 +58,7 @@ def model(t: Counter[Any], u: Counter[Any], now: datetime) -> dict[str, list[Any
     }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_rows_of_now_against_a_model(spark: SparkSession, seed: int) -> None:
     rng = random.Random(seed)
     there: dict[str, Counter[Any]] = {"t": Counter(), "u": Counter()}

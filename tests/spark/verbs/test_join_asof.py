@@ -65,7 +65,7 @@ def joined(orders: hr.Stream, rates: hr.Stream, join: AsOfJoin, **more: str) -> 
     return orders.join_asof(rates, on="pair", time=("ts", "at"), how=how, direction=direction, within=within, **more)
 
 
-@pytest.mark.parametrize(("partitions", "seed"), [(1, 3), (3, 4)])
+@pytest.mark.parametrize(("partitions", "seed"), [pytest.param(1, 3, marks=pytest.mark.full), (3, 4)])
 def test_the_answer_is_that_of_a_list_scan(spark: SparkSession, partitions: int, seed: int) -> None:
     """Random changes of both sides, times out of order and equal, nulls, every direction, reach and kind; a restart in the middle."""
     rng, here = random.Random(seed), tables()
@@ -139,7 +139,7 @@ def on_the_way(rng: random.Random, epoch: int, mark: dt.datetime | None, live: l
     return changes
 
 
-@pytest.mark.parametrize(("partitions", "seed"), [pytest.param(1, 1, marks=pytest.mark.full), (2, 2), (3, 3)])
+@pytest.mark.parametrize(("partitions", "seed"), [*(pytest.param(n, n, marks=pytest.mark.full) for n in (1, 2)), (3, 3)])
 def test_in_event_time(spark: SparkSession, partitions: int, seed: int) -> None:
     """Late rows are told of and left out; closed rows come once; restarts anywhere; nothing is left when all time has passed."""
     rng = random.Random(seed)
