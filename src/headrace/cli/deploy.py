@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from headrace.cli import changes, load
+from headrace.cli import changes, load, share
 from headrace.cli.options import as_options
 
 EPILOG = """\
@@ -28,6 +28,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint (default: .headrace/NAME)")
     parser.add_argument("--partitions", metavar="N", help="the tasks of each level from now on (default: the setting, else as before)")
     changes.argument(parser)
+    share.argument(parser)
     parser.add_argument("--dry-run", action="store_true", help="only report the verdict on each part")
     parser.set_defaults(run=run)
 
@@ -39,6 +40,7 @@ def run(options: argparse.Namespace) -> int:
         partitions=options.partitions,
         on_change=changes.choices(options),
         dry_run=options.dry_run,
+        share=options.share,
         progress=changes.report(job.name),
     )
     print(as_options(str(deployment)))

@@ -9,15 +9,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from headrace.cli import rows
+from headrace.cli import rows, share
 from headrace.cli.numbers import whole
-from headrace.engine.portable import import_savepoint
+from headrace.engine.portable import export_savepoint, import_savepoint
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
 from headrace.schema.duration import milliseconds
 from headrace.spark.checkpoint.savepoints import Savepoint, delete, prune, savepoint, savepoints
 from headrace.spark.portable.contents import contents
-from headrace.spark.portable.exporting import export
 from headrace.spark.run.commands import take_savepoint
 
 EPILOG = """\
@@ -40,6 +39,7 @@ def add(commands: Any) -> None:
     _named(parts, "delete", "delete a savepoint", _delete)
     exporting = _named(parts, "export", "write a savepoint as a portable one", _export)
     exporting.add_argument("folder", metavar="FOLDER", help="the folder to write, which must not exist")
+    share.argument(exporting)
     exporting.add_argument("--json", action="store_true", help="print JSON")
     importing = parts.add_parser(
         "import", help="make a checkpoint from a portable savepoint", description="Make a checkpoint from a portable savepoint."
@@ -93,7 +93,7 @@ def _delete(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    portable = export(savepoint(_folder(options), options.name), Path(options.folder))
+    portable = export_savepoint(_folder(options), options.name, options.folder, share=options.share)
     print(json.dumps(portable.to_json(), indent=2) if options.json else f"exported {portable}")
     return 0
 

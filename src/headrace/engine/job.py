@@ -17,6 +17,7 @@ from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError, here
 from headrace.interrupts import interruptible
 from headrace.jvm.session import session
+from headrace.jvm.share import checked
 from headrace.monitor import monitor_of
 from headrace.plan import DisplayNames, Explanation, Plan, displayed, facts
 from headrace.settings import Settings, settings
@@ -262,6 +263,7 @@ class Job:
         partitions: int | None = None,
         on_change: Mapping[str, str] | None = None,
         dry_run: bool = False,
+        share: float | None = None,
         progress: Callable[[str], object] | None = None,
     ) -> Deployment:
         """Replaces the version of the job that wrote the checkpoint with this one, as `headrace deploy` does.
@@ -275,13 +277,15 @@ class Job:
             partitions: The tasks of each [level](../../concepts/levels.md) from now on, 1 to 100,000. Default: the setting, else as before.
             on_change: For each sink whose rows change, by name: `retract`, the difference (the default), or `from now`, no earlier rows.
             dry_run: Only reports the verdict on each part, and what would be refused.
+            share: The part of the time for which each task of the rebuild works, above 0 and at most 1, to leave the cores to the job that
+                runs. Default: all of it.
             progress: A function that is called with a line about each step of a deploy to a running job.
 
         Raises:
             CheckpointError: `STATE_CHANGED` and `CANNOT_REBUILD` for a change that [no deploy
                 follows](../../guides/checkpoints.md#deploy-a-new-version); `SINK_ONLY_ADDS` without `on_change`; `HISTORY_GONE` if rows
                 cannot be read again; `PARTITIONS_CHANGED`, `EPOCH_UNFINISHED`, `KEYS_MEET`, `CHECKPOINT_BEHIND` and others.
-            ConfigError: `BAD_SETTING` for an invalid number of partitions or `on_change`.
+            ConfigError: `BAD_SETTING` for an invalid number of partitions, `on_change` or `share`.
 
         Examples:
             With the job of [`hr.Deployment`](#Deployment):
@@ -298,6 +302,7 @@ class Job:
                 partitions=chosen.partitions,
                 on_change=on_change,
                 dry_run=dry_run,
+                share=checked(share),
                 look=progress or (lambda line: None),
             )
 

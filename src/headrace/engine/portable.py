@@ -7,6 +7,7 @@ from pathlib import Path
 
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.state import stored_job
+from headrace.jvm.share import checked, sharing
 from headrace.settings import settings
 from headrace.spark.checkpoint.savepoints import savepoint
 from headrace.spark.portable.contents import Portable, contents
@@ -14,7 +15,7 @@ from headrace.spark.portable.exporting import export
 from headrace.spark.portable.importing import restore
 
 
-def export_savepoint(checkpoint: str | os.PathLike[str], name: str, to: str | os.PathLike[str]) -> Portable:
+def export_savepoint(checkpoint: str | os.PathLike[str], name: str, to: str | os.PathLike[str], *, share: float | None = None) -> Portable:
     """Writes a savepoint as a [portable one](../../guides/checkpoints.md#portable-savepoints), as `headrace savepoint export` does.
 
     The job may run meanwhile.
@@ -23,10 +24,12 @@ def export_savepoint(checkpoint: str | os.PathLike[str], name: str, to: str | os
         checkpoint: The checkpoint that has the savepoint.
         name: The name of the savepoint.
         to: The folder to write. It must not exist.
+        share: As for `Job.deploy`: the part of the time for which each task works, to leave the cores to a job that runs.
 
     Raises:
         CheckpointError: `UNKNOWN_SAVEPOINT`; `SAVEPOINT_EXISTS` if the folder exists; `STATE_UNREADABLE`; `NOT_A_CHECKPOINT`;
             `CHECKPOINT_IN_USE` if another process writes it.
+        ConfigError: `BAD_SETTING` for an invalid `share`.
         ConnectorError: `FOLDER_NOT_WRITABLE`.
 
     Examples:
@@ -35,9 +38,11 @@ def export_savepoint(checkpoint: str | os.PathLike[str], name: str, to: str | os
         >>> portable = hr.export_savepoint(".headrace/moves", "before-the-move", "/mnt/share/moves")  # doctest: +SKIP
     """
     refuse_while_loading("hr.export_savepoint")
+    checked(share)
     folder = Path(checkpoint).absolute()
     stored_job(folder)
-    return export(savepoint(folder, name), Path(to))
+    with sharing(share):
+        return export(savepoint(folder, name), Path(to))
 
 
 def import_savepoint(

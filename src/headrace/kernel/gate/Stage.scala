@@ -1,5 +1,7 @@
 package org.apache.spark.sql.headrace
 
+import headrace.Pace
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, Expression}
@@ -26,7 +28,7 @@ final case class StageExec(work: Work, output: Seq[Attribute], child: SparkPlan)
 
   override protected def doExecute(): RDD[InternalRow] = {
     val todo = work.begun()
-    val done = child.execute().mapPartitionsWithIndex((partition, rows) => todo(partition, rows))
+    val done = child.execute().mapPartitionsWithIndex((partition, rows) => Pace.over(todo(partition, rows), TaskContext.get()))
     if (todo.steady) done else new Unsteady(done)
   }
 

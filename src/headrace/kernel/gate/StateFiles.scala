@@ -4,8 +4,7 @@ import java.nio.file.{Files, Paths}
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
-import headrace.HeadraceKernelException
-import headrace.checkpoint.Links
+import headrace.{HeadraceKernelException, Links}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.{classic, DataFrame, DataFrameReader, SparkSession}

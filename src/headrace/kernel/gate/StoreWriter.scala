@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.StateStoreColumnFamilySchemaUtils
 import org.apache.spark.sql.execution.streaming.state._
 
-/** Writes the store of one partition outside of a run: Spark's `StatePartitionAllColumnFamiliesWriter`, which can also continue a store. */
+/** Writes the store of one partition outside of a run. Spark's `StatePartitionAllColumnFamiliesWriter` does the same, but only for stores
+  * that begin empty.
+  */
 private[headrace] final class StoreWriter(
     id: StateStoreId,
     families: Map[String, StateStoreColFamilySchema],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from headrace.jvm.share import sharing
 from headrace.masking import leaving
 from headrace.spark.checkpoint import channel
 from headrace.spark.checkpoint.channel import Command
@@ -26,12 +27,14 @@ def deploy(
     on_change: Mapping[str, str] | None = None,
     savepoint: str | None = None,
     dry_run: bool = False,
+    share: float | None = None,
     look: Callable[[str], object] = lambda line: None,
 ) -> Deployment:
     """Make the checkpoint in `folder`, and the process that runs the job, continue with this version, with `partitions` tasks a level.
 
     `on_change`: what becomes of sinks whose rows are computed differently, one of `CHOICES`. `savepoint`: the one that the version is from.
-    `look` is called with a line for each step beside a running job. Refuses a change that no deploy can follow before anything is written.
+    `share`: the part of the time for which tasks work beside a running job. `look` is called with a line for each step there. Refuses a
+    change that no deploy can follow before anything is written.
     """
     began = time.monotonic()
     if not folder.is_dir():
@@ -40,7 +43,8 @@ def deploy(
     works = heartbeat(folder.absolute())
     holder = works()
     if holder is not None and holder.answers:
-        deployment = Sender(request, folder.absolute(), works, look).deploy(dry_run=dry_run)
+        with sharing(share):
+            deployment = Sender(request, folder.absolute(), works, look).deploy(dry_run=dry_run)
         if deployment is not None:
             return deployment
     return _deploy(request, folder, began, dry_run=dry_run)

@@ -1,4 +1,4 @@
-package headrace.checkpoint
+package headrace
 
 import java.io.IOException
 import java.nio.file.{Files, NoSuchFileException, Path}
