@@ -1,4 +1,4 @@
-"""Finds similar names, for every "did you mean"."""
+"""Similar names, for every "did you mean", and lists in sentences."""
 
 from __future__ import annotations
 
@@ -40,3 +40,18 @@ def suggestion(name: str, known: Iterable[str], rest: str = "", *, shown: str = 
         return rest
     guess = f"did you mean {shown.format(near)}?"
     return f"{guess} {rest[0].upper()}{rest[1:]}" if rest else guess
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Format ascending numbers as ranges.
+
+    >>> ranges((0, 1, 2, 5, 7, 8))
+    '0 to 2, 5, 7 to 8'
+    """
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(f"{first} to {last}" if first < last else str(first) for first, last in spans)

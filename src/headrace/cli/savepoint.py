@@ -32,7 +32,9 @@ def add(commands: Any) -> None:
         "savepoint", help="make, list, delete and move savepoints of a job", description="Work with the savepoints of a job.", epilog=EPILOG
     )
     parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _named(parts, "create", "make a savepoint", _create).add_argument("--pin", action="store_true", help="keep it when others are pruned")
+    creating = _named(parts, "create", "make a savepoint", _create)
+    creating.add_argument("--at", type=whole(0), metavar="EPOCH", help="the epoch with which it ends, one of the last hundred")
+    creating.add_argument("--pin", action="store_true", help="keep it when others are pruned")
     listing = _part(parts, "list", "list the savepoints", _list)
     listing.add_argument("--json", action="store_true", help="print JSON")
     _named(parts, "show", "describe a savepoint", _show)
@@ -73,7 +75,7 @@ def _folder(options: argparse.Namespace) -> Path:
 
 
 def _create(options: argparse.Namespace) -> int:
-    print(take_savepoint(_folder(options), options.name, pinned=options.pin))
+    print(take_savepoint(_folder(options), options.name, at=options.at, pinned=options.pin))
     return 0
 
 

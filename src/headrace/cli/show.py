@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.cli import rows
 from headrace.engine import State, state
-from headrace.engine.state import spelled
+from headrace.spelling import ranges
 
 
 def add(commands: Any) -> None:
@@ -39,7 +39,7 @@ def _described(opened: State) -> dict[str, Any]:
 
 def _summary(opened: State) -> str:
     """Return the epochs, then each table with its number of rows and its columns."""
-    lines = [f"{opened.job}, epoch {opened.epoch} (of {spelled(opened.epochs)})"]
+    lines = [f"{opened.job}, epoch {opened.epoch} (of {ranges(opened.epochs)})"]
     if len(opened.queries) > 1:
         lines += [f"  query {name}: epoch {epoch}" for name, epoch in opened.queries.items()]
     for name, columns in opened.tables.items():

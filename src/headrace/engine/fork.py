@@ -16,6 +16,7 @@ from headrace.errors import HeadraceError, here
 from headrace.plan import Plan, displayed
 from headrace.plan.naming import valid_name
 from headrace.settings import settings
+from headrace.spark.checkpoint.earlier import Earlier
 from headrace.spark.checkpoint.folder import Stored, is_checkpoint
 from headrace.spark.checkpoint.savepoints import savepoint
 from headrace.spark.compile.identity import as_stored
@@ -28,7 +29,7 @@ def fork(
     parent: Job | str | os.PathLike[str],
     job: Job,
     *,
-    at: str | None = None,
+    at: str | int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     partitions: int | None = None,
     on_change: Mapping[str, str] | None = None,
@@ -43,7 +44,8 @@ def fork(
     Args:
         parent: The first job: a job, or the folder of its checkpoint.
         job: The fork, with a name of its own and sinks at other places.
-        at: The savepoint of the parent from which the fork continues. Default: its current checkpoint, on which no process may work.
+        at: The savepoint of the parent from which the fork continues; a number is one of the last hundred
+            [epochs](../../guides/checkpoints.md#earlier-epochs). Default: its current checkpoint, on which no process may work.
         checkpoint: The new checkpoint, which must not exist. Default: as for `Job.run` of the fork.
         partitions: The tasks of each [level](../../concepts/levels.md) of the fork. Default: the setting, else as in the parent.
         on_change: As for `Job.deploy`.
@@ -51,8 +53,8 @@ def fork(
 
     Raises:
         CheckpointError: `SINK_OF_PARENT` for a sink at the place of one of the parent's; `FORK_EXISTS` for a name or checkpoint in use;
-            `UNKNOWN_SAVEPOINT`; `CHECKPOINT_IN_USE` without `at` if a process works on the parent's checkpoint; `NO_STATE`,
-            `NOT_A_CHECKPOINT`, `EPOCH_UNFINISHED`; those of `Job.deploy`.
+            `UNKNOWN_SAVEPOINT`, `UNKNOWN_EPOCH`; `CHECKPOINT_IN_USE` without `at` if a process works on the parent's checkpoint;
+            `NO_STATE`, `NOT_A_CHECKPOINT`, `EPOCH_UNFINISHED`; those of `Job.deploy`.
         ConfigError: `BAD_SETTING` for an invalid number of partitions or `on_change`.
         PlanError: `BAD_INPUT` for another argument.
 
@@ -77,9 +79,7 @@ def fork(
     moment(home, at)
     chosen = settings(job.name, job._settings, checkpoint=checkpoint, partitions=partitions)
     with displayed(job.plan):
-        return forked(
-            job._compiled(), home, chosen.checkpoint, savepoint=at, partitions=chosen.partitions, on_change=on_change, dry_run=dry_run
-        )
+        return forked(job._compiled(), home, chosen.checkpoint, at=at, partitions=chosen.partitions, on_change=on_change, dry_run=dry_run)
 
 
 def _refuse_others(parent: object, job: object) -> None:
@@ -90,10 +90,11 @@ def _refuse_others(parent: object, job: object) -> None:
         raise HeadraceError("BAD_INPUT", f"hr.fork forks a job or a checkpoint, got {parent!r}", hint=hint, site=here())
 
 
-def moment(home: Path, at: str | None) -> Stored:
-    """Return the job that a savepoint or the current checkpoint has. Raises NOT_A_CHECKPOINT and UNKNOWN_SAVEPOINT."""
-    if at is None:
-        return stored_job(home)
+def moment(home: Path, at: str | int | None) -> Stored:
+    """Return the job of a savepoint, an epoch or the current checkpoint. Raises NOT_A_CHECKPOINT, UNKNOWN_SAVEPOINT, UNKNOWN_EPOCH."""
+    if not isinstance(at, str):
+        stored = stored_job(home)
+        return stored if at is None else Earlier.at(home, at).stored
     if not is_checkpoint(home):
         raise no_checkpoint(home)
     return stored_job(savepoint(home, at).folder)

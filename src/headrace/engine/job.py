@@ -306,18 +306,21 @@ class Job:
                 look=progress or (lambda line: None),
             )
 
-    def savepoint(self, name: str, *, checkpoint: str | os.PathLike[str] | None = None, pinned: bool = False) -> Savepoint:
+    def savepoint(
+        self, name: str, *, at: int | None = None, checkpoint: str | os.PathLike[str] | None = None, pinned: bool = False
+    ) -> Savepoint:
         """Makes a savepoint, as `headrace savepoint create` does: a complete copy of the checkpoint as of a moment between two epochs.
 
         If a process runs the job, that process makes it and goes on.
 
         Args:
             name: The name of the savepoint: begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`.
+            at: The [epoch](../../guides/checkpoints.md#earlier-epochs) with which it ends, of the last hundred. Default: the last.
             checkpoint: The checkpoint. Default: as for `run`.
             pinned: `headrace savepoint prune` keeps it.
 
         Raises:
-            CheckpointError: `SAVEPOINT_EXISTS` if there is a savepoint of that name; `NOT_A_CHECKPOINT`.
+            CheckpointError: `SAVEPOINT_EXISTS` if there is a savepoint of that name; `UNKNOWN_EPOCH`; `NOT_A_CHECKPOINT`.
             PlanError: `BAD_NAME` for an invalid name.
 
         Examples:
@@ -331,7 +334,7 @@ class Job:
         refuse_others(pinned=pinned)
         folder = self.checkpoint(checkpoint)
         stored_job(folder)
-        return take_savepoint(folder, name, pinned=pinned)
+        return take_savepoint(folder, name, at=at, pinned=pinned)
 
     def savepoints(self, *, checkpoint: str | os.PathLike[str] | None = None) -> tuple[Savepoint, ...]:
         """Returns the savepoints of the job, the oldest first.

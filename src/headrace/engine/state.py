@@ -17,7 +17,7 @@ from headrace.spark.checkpoint.folder import Stored, is_checkpoint, is_clearing,
 from headrace.spark.checkpoint.switch import is_switching
 from headrace.spark.inspect import tables
 from headrace.spark.inspect.inspect import Inspected, Rows, in_stores, unknown_table
-from headrace.spelling import suggestion
+from headrace.spelling import ranges, suggestion
 
 
 class State:
@@ -56,7 +56,7 @@ class State:
             )
         if epoch is not None and epoch not in self.epochs:
             raise HeadraceError(
-                "UNKNOWN_EPOCH", f"the checkpoint {folder} has no state of epoch {epoch}", hint=f"it has epochs {spelled(self.epochs)}"
+                "UNKNOWN_EPOCH", f"the checkpoint {folder} has no state of epoch {epoch}", hint=f"it has epochs {ranges(self.epochs)}"
             )
         self.epoch = self.epochs[-1] if epoch is None else epoch
         self.queries = {
@@ -211,21 +211,6 @@ def _where(folder: Path) -> str:
         "a job keeps its checkpoint in .headrace/NAME unless the setting `checkpoint` names another folder",
         shown=f"{JOBS}/{{}}",
     )
-
-
-def spelled(numbers: tuple[int, ...]) -> str:
-    """Format ascending numbers as ranges.
-
-    >>> spelled((0, 1, 2, 5, 7, 8))
-    '0 to 2, 5, 7 to 8'
-    """
-    ranges: list[list[int]] = []
-    for number in numbers:
-        if ranges and ranges[-1][1] == number - 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ", ".join(f"{first} to {last}" if first < last else str(first) for first, last in ranges)
 
 
 def _one_more(limit: int | None) -> int | None:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.durable import atomic, private
-from headrace.durable.sums import read, text_of
+from headrace.durable.sums import read, text_in, text_of
 from headrace.errors import HeadraceError
 from headrace.plan.codec import typed
 
@@ -97,6 +97,15 @@ def note(folder: Path, command: Command, result: Mapping[str, Any] | None, error
         os.close(descriptor)
 
 
+def forget(folder: Path, since: int) -> None:
+    """Remove the commands that ended since a time, in milliseconds, from the history of a job."""
+    file = folder / HISTORY
+    if file.exists():
+        lines = text_in(file).splitlines(keepends=True)
+        moment = _text(datetime.fromtimestamp(since / 1000, UTC))
+        atomic.replace(file, "".join(line for line in lines if json.loads(line)["ended"] < moment))
+
+
 def answered(folder: Path, command: Command, alive: Callable[[], bool]) -> Mapping[str, Any] | None:
     """Wait for the end of a command and return its result, or raise its error. Returns None if no process works on the checkpoint."""
     file = folder / COMMANDS / f"{command.id}{_ANSWER}"
@@ -150,4 +159,8 @@ def _who() -> str:
 
 
 def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    return _text(datetime.now(UTC))
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds")

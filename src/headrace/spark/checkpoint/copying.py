@@ -26,7 +26,8 @@ _STATE = "state"
 def copy(folder: Path, to: Path, *, state: bool = True, links: bool = True) -> None:
     """Copy a checkpoint, with the state of its queries or without it. Spark's own clean-up may remove old files meanwhile.
 
-    `links`: whether files that are written once become links.
+    Without it, a copy cannot return to an earlier epoch, so what is kept for that is left out too. `links`: whether files that are written
+    once become links.
     """
     private.folder(to)
     for name in os.listdir(folder):
@@ -42,7 +43,7 @@ def copy(folder: Path, to: Path, *, state: bool = True, links: bool = True) -> N
                     folders[:] = [one for one in folders if one != STAGING]
                 if not state and Path(parent).parent == folder / "queries":
                     folders[:] = [one for one in folders if one != _STATE]
-                for file in files:
+                for file in files if state or name != "epochs" else (one for one in files if one.endswith(".json")):
                     _take(Path(parent, file), here / file, copied=copied or file.endswith(".jsonl"))
         else:
             _take(path, to / name, copied=True)

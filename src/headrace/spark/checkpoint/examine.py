@@ -48,7 +48,7 @@ def needed(query: Path) -> Iterator[Damage]:
         yield from _each((query / log / str(last - back) for back in epochs if last >= back), _LOGS[log])
     yield from _each([query / "metadata"], _METADATA)
     yield from _operators(query)
-    yield from (Damage(place, _STATE, "it is gone") for place, files in _stored(query, history.logged("commits")) if not files)
+    yield from (Damage(place, _STATE, "it is gone") for place, files in state_files(query, history.logged("commits")) if not files)
 
 
 def whole(query: Path) -> Iterator[Damage]:
@@ -69,7 +69,7 @@ def _operators(query: Path) -> Iterator[Damage]:
 
 def _state(query: Path, epoch: int) -> Iterator[Damage]:
     """Yield damage to the state of the last committed epoch, as far as sizes and archives show it."""
-    for place, files in _stored(query, epoch):
+    for place, files in state_files(query, epoch):
         if not files:
             yield Damage(place, _STATE, "it is gone")
         for file in files:
@@ -79,8 +79,8 @@ def _state(query: Path, epoch: int) -> Iterator[Damage]:
                 yield from _each([file], (kind, _archive))
 
 
-def _stored(query: Path, epoch: int) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield the files with the state of each partition after a committed epoch, and the path at which they are expected."""
+def state_files(query: Path, epoch: int) -> Iterator[tuple[Path, list[Path]]]:
+    """Yield the files with the state of each partition of a query after a committed epoch, and the path at which they are expected."""
     if epoch < 0:
         return
     try:

@@ -84,9 +84,9 @@ class Stored:
         }
 
 
-def stored_in(folder: Path) -> Stored | None:
-    """Read the `job.json` of a folder; None if there is none. Takes no lock."""
-    path = folder / "job.json"
+def stored_in(folder: Path, file: Path | None = None) -> Stored | None:
+    """Read the `job.json` of a folder, or another `file` that had this name there; None if there is none. Takes no lock."""
+    path = file or folder / "job.json"
     value = read(path) if folder.is_dir() else None
     if value is None:
         return None

@@ -2,6 +2,7 @@
 
 epochs/QUERY/7.json    the identity of epoch 7, drawn once, after its offsets are logged and before its tasks; the first of a version that a
                        deploy has made also has those that it continues, and the first of a fork the one that it has in the parent
+epochs/QUERY/7.NAME    a file of the checkpoint as it was after epoch 7 (`earlier.py`)
 
 An identity covers the previous epoch, the plan, the logged offsets and time, and a random value: two copies of a checkpoint that run
 separately are two histories, although their epochs have the same numbers.
@@ -10,8 +11,10 @@ separately are two histories, although their epochs have the same numbers.
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,7 @@ from headrace.errors import HeadraceError
 
 FORMAT = 1
 KEPT = 100
-"""The number of identities that are kept: as many as Spark keeps logs."""
+"""The number of epochs of which identities and files are kept: as many as Spark keeps logs."""
 
 
 class History:
@@ -95,9 +98,28 @@ class History:
     def tidy(self) -> None:
         """Remove outdated identities that an earlier run has left."""
         newest = _newest(self._folder, ".json")
-        for file in self._folder.glob("*.json"):
-            if file.stem.isdigit() and int(file.stem) <= newest - KEPT:
+        for epoch, file in self._files():
+            if epoch <= newest - KEPT:
                 file.unlink(missing_ok=True)
+
+    def keep(self, epoch: int, files: Mapping[str, Path]) -> None:
+        """Keep files as they are after an epoch, by names: links, because a file that changes is replaced by another. The last one shows
+        that all are there.
+        """
+        for name, file in files.items():
+            with suppress(FileExistsError, FileNotFoundError):  # kept before a replay of the epoch; a part that the checkpoint lacks
+                os.link(file, self.kept(epoch, name))
+            self.kept(epoch - KEPT, name).unlink(missing_ok=True)
+
+    def kept(self, epoch: int, name: str) -> Path:
+        """Return the path of a file that is kept of an epoch."""
+        return self._folder / f"{epoch}.{name}"
+
+    def cut(self, epoch: int) -> None:
+        """Remove what is kept of later epochs, their identities too."""
+        for number, file in self._files():
+            if number > epoch:
+                file.unlink()
 
     def branch(self, epoch: int, before: Iterable[str]) -> None:
         """Draw the identity of an epoch with which a new version of a query begins; `before` are those of the epochs that it continues."""
@@ -128,7 +150,13 @@ class History:
         return entry
 
     def _file(self, epoch: int) -> Path:
-        return self._folder / f"{epoch}.json"
+        return self.kept(epoch, "json")
+
+    def _files(self) -> Iterator[tuple[int, Path]]:
+        for file in list(self._folder.glob("*")):
+            number = file.name.partition(".")[0]
+            if number.isdigit():
+                yield int(number), file
 
 
 def logged(query: Path, log: str) -> int:
@@ -149,9 +177,14 @@ def _incomplete(what: Path, why: str) -> HeadraceError:
     )
 
 
+def numbers(log: Path, suffix: str = "") -> list[int]:
+    """Return the epochs in one of the logs of a query, in order; `suffix` ends the names of its files."""
+    names = (file.name.removesuffix(suffix) for file in log.glob(f"*{suffix}"))
+    return sorted(int(name) for name in names if name.isdigit())
+
+
 def _newest(folder: Path, suffix: str) -> int:
-    names = (file.name.removesuffix(suffix) for file in folder.glob(f"*{suffix}"))
-    return max((int(name) for name in names if name.isdigit()), default=-1)
+    return max(numbers(folder, suffix), default=-1)
 
 
 def _digest(file: Path) -> str:

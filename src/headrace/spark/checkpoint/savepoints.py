@@ -25,6 +25,7 @@ from headrace.plan import Plan
 from headrace.plan.codec import typed
 from headrace.plan.naming import valid_name
 from headrace.spark.checkpoint.copying import SAVEPOINTS, copy
+from headrace.spark.checkpoint.earlier import Earlier
 from headrace.spark.checkpoint.folder import Stored, query_folder, stored_in
 from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.lease import newest_term
@@ -93,8 +94,10 @@ def listed(epochs: Mapping[str, int]) -> str:
     return ", ".join(f"{epoch}" if len(epochs) == 1 else f"{epoch} of {query}" for query, epoch in epochs.items())
 
 
-def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") -> Savepoint:
-    """Make a savepoint of the checkpoint in `folder`, whose queries are all between two epochs; a repeated `command` returns it."""
+def take(folder: Path, name: str, *, at: int | None = None, pinned: bool = False, command: str = "") -> Savepoint:
+    """Make a savepoint of the checkpoint in `folder`, whose queries are all between two epochs; a repeated `command` returns it. `at`: an
+    earlier epoch with which it ends.
+    """
     place = folder / SAVEPOINTS / valid_name(name)
     if place.exists():
         if command and (read(place / FILE) or {}).get("command") == command:
@@ -105,10 +108,14 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
     stored = stored_in(folder)
     if stored is None:
         raise unreadable(folder / "job.json", "it is gone")
+    earlier = None if at is None else Earlier.at(folder, at)
     private.folder(folder / SAVEPOINTS)
     _tidy(folder, _DELETED, _UNFINISHED)
     fresh = place.with_name(f".{name}{_UNFINISHED}")
     copy(folder, fresh)
+    if earlier is not None:
+        earlier.cut(fresh)
+        stored = earlier.stored
     # A copy of it continues with later terms, as one of the whole checkpoint would.
     (fresh / f"lock.{newest_term(folder)}").touch()
     savepoint = Savepoint(
@@ -116,7 +123,7 @@ def take(folder: Path, name: str, *, pinned: bool = False, command: str = "") ->
         place,
         stored.job,
         datetime.now(UTC).replace(microsecond=0),
-        _epochs(folder, stored),
+        _epochs(fresh, stored),
         Plan.from_json(stored.plan).fingerprint,
         _version("headrace"),
         _version("pyspark"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +26,8 @@ from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.copying import SAVEPOINTS
 from headrace.spark.checkpoint.folder import query_folder, stored_in
 from headrace.spark.checkpoint.forked import FORK, separate, settle, store
-from headrace.spark.checkpoint.savepoints import listed
+from headrace.spark.checkpoint.lease import held_by
+from headrace.spark.checkpoint.savepoints import delete, listed
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.beside import LOG, beside, reveal
@@ -33,6 +35,7 @@ from headrace.spark.deploy.deployment import Diff, Verdict
 from headrace.spark.deploy.parent import Parent
 from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.deploy.request import Request
+from headrace.spark.run.commands import take_savepoint
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Fork:
 
     * `job`, `checkpoint`: the name of the fork and its checkpoint.
     * `parent`, `origin`: the name of the parent and its checkpoint.
-    * `savepoint`: the savepoint that was forked; None for the checkpoint as it was.
-    * `epochs`: the last epoch of each streaming query of the parent.
+    * `savepoint`: the savepoint that was forked; None for the checkpoint, after the epoch that was asked for or as it was.
+    * `epochs`: the last epoch of each streaming query of the parent at that moment.
     * `diff`: a [`Diff`](#Diff) of the two versions; `verdicts` are its verdicts.
     * `partitions`: the number of tasks of each level; `before`: that of the parent.
     * `dry_run`: whether it was only a preview.
@@ -108,49 +111,64 @@ def fork(
     home: Path,
     folder: Path,
     *,
-    savepoint: str | None = None,
+    at: str | int | None = None,
     partitions: int | None = None,
     on_change: Mapping[str, str] | None = None,
     dry_run: bool = False,
 ) -> Fork:
-    """Make the checkpoint `folder` of a fork of the job whose checkpoint is `home`, of a savepoint or of the current state.
+    """Make the checkpoint `folder` of a fork of the job whose checkpoint is `home`, `at` a savepoint, an epoch or as it is.
 
     `partitions`, `on_change`, `dry_run`: as for `deploy`. Either all of the new checkpoint is there at the end, or nothing.
     """
     began = time.monotonic()
     home, folder = home.absolute(), folder.absolute()
-    parent = Parent.at(home, savepoint)
-    _refuse_taken(job, parent, folder)
-    with beside(folder) as copy, _parents_paths(copy, parent.folder):
-        parent.copy(copy)
-        point("after the copy")
-        separate(copy, parent.stored, job.plan.job, parent.line, of_savepoint=savepoint is not None)
-        with Request(job, partitions, on_change or {}).opened(copy) as replacement:
-            lines, refusals = replacement.check(starts=True, dry_run=dry_run)
-            # a fork has written nothing before
-            notices = tuple(re.sub(r"; what it wrote .* stays in .*", "", one) for one in lines)
-            switches = replacement.changed and not dry_run
-            counts = replacement.switch() if switches else {}
-            comparison = replacement.comparison
-            diff = comparison.diff(str(parent.folder), job.plan.job, notices, refusals, counts)
-            report = Fork(
-                job.plan.job,
-                folder,
-                parent.stored.job,
-                home,
-                savepoint,
-                parent.epochs,
-                diff,
-                comparison.partitions,
-                parent.stored.partitions,
-                dry_run,
-                0.0,
-            )
-        report = replace(report, seconds=time.monotonic() - began)
-        if not dry_run:
-            _finish(copy, replacement, parent, report)
-            _reveal(copy, folder)
-        return report
+    with _moment(home, at) as parent:
+        shown = parent.folder if isinstance(at, str) else home
+        _refuse_taken(job, parent, folder)
+        with beside(folder) as copy, _parents_paths(copy, shown):
+            line = parent.copy(copy)
+            point("after the copy")
+            separate(copy, parent.stored, job.plan.job, line, of_savepoint=parent.savepoint is not None)
+            with Request(job, partitions, on_change or {}).opened(copy) as replacement:
+                lines, refusals = replacement.check(starts=True, dry_run=dry_run)
+                # a fork has written nothing before
+                notices = tuple(re.sub(r"; what it wrote .* stays in .*", "", one) for one in lines)
+                switches = replacement.changed and not dry_run
+                counts = replacement.switch() if switches else {}
+                comparison = replacement.comparison
+                diff = comparison.diff(str(shown), job.plan.job, notices, refusals, counts)
+                report = Fork(
+                    job.plan.job,
+                    folder,
+                    parent.stored.job,
+                    home,
+                    at if isinstance(at, str) else None,
+                    parent.epochs,
+                    diff,
+                    comparison.partitions,
+                    parent.stored.partitions,
+                    dry_run,
+                    0.0,
+                )
+            report = replace(report, seconds=time.monotonic() - began)
+            if not dry_run:
+                _finish(copy, replacement, parent, report)
+                _reveal(copy, folder)
+            return report
+
+
+@contextmanager
+def _moment(home: Path, at: str | int | None) -> Iterator[Parent]:
+    """Give the parent as of a moment. A process that runs it makes a savepoint of an epoch, for as long as that is needed."""
+    if isinstance(at, int) and held_by(home) is not None:
+        name = f"fork-of-epoch-{at}-{uuid.uuid4().hex[:8]}"
+        take_savepoint(home, name, at=at)
+        try:
+            yield Parent.at(home, name)
+        finally:
+            delete(home, name)
+    else:
+        yield Parent.at(home, at)
 
 
 def _finish(copy: Path, replacement: Replacement, parent: Parent, report: Fork) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.ancestors import Ancestor, line
 from headrace.spark.checkpoint.copying import copy
+from headrace.spark.checkpoint.earlier import Earlier
 from headrace.spark.checkpoint.folder import MIGRATED, Stored, is_clearing, migrated, query_folder, stored_in
 from headrace.spark.checkpoint.history import logged
 from headrace.spark.checkpoint.lease import held_by, newest_term
@@ -20,8 +21,8 @@ from headrace.spark.checkpoint.switch import SWITCH, is_switching
 class Parent:
     """A job as of a moment: its checkpoint `home`; the `folder` with that moment, a savepoint or `home` itself, and what is `stored` there.
 
-    `term`: the last start of that folder. `epochs`: the last epoch of each query. `line`: the job, as of the moment and now, and its
-    ancestors. `savepoint`: None for the current checkpoint.
+    `term`: the last start of that folder. `epochs`: the last epoch of each query. `line`: the job and its ancestors. `savepoint`: None for
+    the checkpoint itself, as of its `earlier` epoch or as it is.
     """
 
     home: Path
@@ -31,31 +32,37 @@ class Parent:
     epochs: Mapping[str, int]
     line: tuple[Ancestor, ...]
     savepoint: Savepoint | None
+    earlier: Earlier | None = None
 
     @classmethod
-    def at(cls, home: Path, name: str | None) -> Parent:
-        """Return a job as of a savepoint; None: as its checkpoint is now, on which no process may work. Changes nothing."""
-        moment = None if name is None else savepoint(home, name)
+    def at(cls, home: Path, at: str | int | None) -> Parent:
+        """Return a job as of a savepoint or an epoch; None: as its checkpoint is now. No process may work on it, unless it is a savepoint.
+        Changes nothing.
+        """
+        moment = savepoint(home, at) if isinstance(at, str) else None
         folder = home if moment is None else moment.folder
         # a start from here on is seen after the copy
         term = newest_term(folder)
         if moment is None:
             _refuse_busy(home)
-        stored = stored_in(folder)
+        earlier = Earlier.at(home, at) if isinstance(at, int) else None
+        stored = stored_in(folder) if earlier is None else earlier.stored
         if stored is None:
             raise _changed(home)
         moved = folder / MIGRATED
         if moved.exists():
             raise migrated(folder, Path(moved.read_text(encoding="utf-8").strip()))
         last = {query.name: logged(query_folder(folder, query.name), "commits") for query in stored.identity.queries}
-        epochs = {query: epoch for query, epoch in last.items() if epoch >= 0}
+        epochs = {query: epoch for query, epoch in last.items() if epoch >= 0} if earlier is None else {earlier.query: earlier.epoch}
         if not epochs:
             what = f"the checkpoint {folder} has no state yet: no epoch is committed"
             raise HeadraceError("NO_STATE", what, hint="run the job first, and fork it after its first epoch")
-        return cls(home, folder, stored, term, epochs, line((folder, home, home / SWITCH)), moment)
+        return cls(home, folder, stored, term, epochs, line((folder, home, home / SWITCH)), moment, earlier)
 
-    def copy(self, to: Path) -> None:
-        """Copy the checkpoint as of the moment. Raises if it has changed meanwhile."""
+    def copy(self, to: Path) -> tuple[Ancestor, ...]:
+        """Copy the checkpoint as of the moment. Returns the job, as of the moment and now, and its ancestors. Raises if it has changed
+        meanwhile.
+        """
         copy(self.folder, to)
         # sinks know the terms of starts, and records are named after them
         (to / f"lock.{self.term}").touch()
@@ -67,6 +74,9 @@ class Parent:
             changed = newest_term(self.home) != self.term
         if changed:
             raise _changed(self.home)
+        if self.earlier is not None:
+            self.earlier.cut(to)
+        return line((to, self.home, self.home / SWITCH))
 
 
 def _refuse_busy(home: Path) -> None:

@@ -20,6 +20,8 @@ from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.query import RunningQuery
 
 CUT, DEPLOY = "cut", "deploy"
+SAVEPOINT, EARLIER = "savepoint", "savepoint of an epoch"
+"""Two commands: a process with a version that knows only the first must not make a savepoint of another moment."""
 
 _RESTART = "the job was started with another version: restart it with the installed one"
 
@@ -54,7 +56,8 @@ class Commands:
         self._waiting: Command | None = None
         """A command that has to be carried out between two epochs, while the queries are brought there."""
         self._work: Mapping[str, Work] = {
-            "savepoint": Work(self._savepoint, between=True),
+            SAVEPOINT: Work(self._savepoint, between=True),
+            EARLIER: Work(self._savepoint, between=True),
             "stop": Work(self._stopped),
             "status": Work(lambda command: self._status()),
             CUT: Work(self._cut, between=True, is_noted=False),
@@ -147,8 +150,7 @@ class Commands:
 
     def _savepoint(self, command: Command) -> Mapping[str, Any]:
         began = time.monotonic()
-        name, pinned = command.arguments["name"], bool(command.arguments.get("pinned"))
-        taken = savepoints.take(self._folder, name, pinned=pinned, command=command.id)
+        taken = _taken(self._folder, command)
         return {**taken.to_json(), "pause_ms": round((time.monotonic() - began) * 1000)}
 
     def _cut(self, command: Command) -> Mapping[str, Any]:
@@ -160,15 +162,18 @@ class Commands:
         return {}
 
 
-def take_savepoint(folder: Path, name: str, *, pinned: bool = False) -> Savepoint:
-    """Make a savepoint, by the process that works on the checkpoint if there is one."""
-    command = Command.make("savepoint", name=valid_name(name), pinned=pinned)
-
-    def offline(checkpoint: Checkpoint) -> Mapping[str, Any]:
-        return savepoints.take(checkpoint.folder, name, pinned=pinned, command=command.id).to_json()
-
-    ask(folder, command, offline)
+def take_savepoint(folder: Path, name: str, *, at: int | None = None, pinned: bool = False) -> Savepoint:
+    """Make a savepoint, by the process that works on the checkpoint if there is one. `at`: the epoch with which it ends."""
+    earlier = {} if at is None else {"at": at}
+    command = Command.make(EARLIER if earlier else SAVEPOINT, name=valid_name(name), pinned=pinned, **earlier)
+    ask(folder, command, lambda checkpoint: _taken(checkpoint.folder, command).to_json())
     return savepoints.savepoint(folder, name)
+
+
+def _taken(folder: Path, command: Command) -> Savepoint:
+    arguments = command.arguments
+    at = None if command.what == SAVEPOINT else int(arguments["at"])
+    return savepoints.take(folder, arguments["name"], at=at, pinned=bool(arguments.get("pinned")), command=command.id)
 
 
 def ask(folder: Path, command: Command, offline: Callable[[Checkpoint], Mapping[str, Any]] | None) -> Mapping[str, Any]:

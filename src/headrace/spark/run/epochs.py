@@ -39,7 +39,7 @@ class Committer:
 
     Sinks come first and the record last: an epoch that a crash interrupted is committed again by the sinks, which all can do, and counted
     once. `held` raises if another process works on the checkpoint by now: a process that was asleep for a while writes nothing more.
-    `clock` gives seconds, to measure for how long a source has been silent.
+    `keep` is called with each epoch that is recorded. `clock` gives seconds, to measure for how long a source has been silent.
     """
 
     def __init__(
@@ -48,11 +48,13 @@ class Committer:
         record: Record,
         history: History,
         held: Callable[[], None],
+        keep: Callable[[int], None] = lambda epoch: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.sinks = sinks
         self.history = history
         self.held = held
+        self.keep = keep
         self.clock = clock
         self.record = record
         self.failed: BaseException | None = None
@@ -124,6 +126,7 @@ class Committer:
         point("before the record", self.record.query)
         self.record.add(epoch, document["counts"], rows, written)
         point("after the record", self.record.query)
+        self.keep(epoch)
         preparing.later()
 
     def _identity_of(self, epoch: int) -> str:

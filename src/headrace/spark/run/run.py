@@ -217,23 +217,23 @@ class Run:
         prove(summary.inputs)
         return summary
 
-    def savepoint(self, name: str, *, pinned: bool = False) -> Savepoint:
+    def savepoint(self, name: str, *, at: int | None = None, pinned: bool = False) -> Savepoint:
         """Makes a savepoint between two epochs; the job goes on after it.
 
         Args:
             name: The name of the savepoint: begins with a letter or digit; then letters, digits, spaces, `_`, `-` and `.`.
+            at: The [epoch](../../guides/checkpoints.md#earlier-epochs) with which it ends, of the last hundred. Default: the last.
             pinned: `headrace savepoint prune` keeps it.
 
         Raises:
-            CheckpointError: `SAVEPOINT_EXISTS` if the checkpoint has a savepoint of that name.
+            CheckpointError: `SAVEPOINT_EXISTS` if the checkpoint has a savepoint of that name; `UNKNOWN_EPOCH`.
             PlanError: `BAD_NAME` for an invalid name.
 
         Examples:
-            >>> run = job.start()  # doctest: +SKIP
             >>> print(run.savepoint("before-black-friday"))  # doctest: +SKIP
             before-black-friday: fraud after epoch 1204, made 2026-11-27 05:59:01 UTC with headrace 0.1.0 and Spark 4.3.0
         """
-        return take_savepoint(self.checkpoint, name, pinned=pinned)
+        return take_savepoint(self.checkpoint, name, at=at, pinned=pinned)
 
     def _request(self, *, now: bool) -> None:
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from headrace import ports
@@ -16,6 +17,7 @@ from headrace.ops.expect import conditions_of
 from headrace.plan import DisplayNames, Plan, order
 from headrace.ports import aside
 from headrace.spark.checkpoint import corrections, repaired, torn
+from headrace.spark.checkpoint.earlier import keep
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import SILENCE
 from headrace.spark.checkpoint.schema_paths import mend
@@ -292,7 +294,9 @@ def _started(
     history.tidy()
     record = checkpoint.record(identity.name)
     record.expect(conditions_of(order(query.sinks)))
-    committer = Committer(sinks, record, history, checkpoint.lease.check, clock or time.monotonic)
+    committer = Committer(
+        sinks, record, history, checkpoint.lease.check, partial(keep, checkpoint.folder, identity.name), clock or time.monotonic
+    )
     began = committer.record.totals
     handle = start_query(
         spark,
