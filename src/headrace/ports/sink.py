@@ -167,6 +167,11 @@ class Sink(ABC):
         """The target, if no other sink of a job can write to it."""
         return None
 
+    @property
+    def location(self) -> str:
+        """The target as another job may name it too: a fork must not write to a location of its parent."""
+        return self.owns or self.describe()
+
     @classmethod
     def called(cls, options: Mapping[str, Any]) -> str:
         """The display name of an unnamed sink with these options: the last part of a folder or table; empty: that of its stream."""

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlunsplit
 
 from headrace.ports import Secret, option
 from headrace.ports.options import address, wrong
 from headrace.ports.secrets import HEADER, secret_of, with_secrets
 
 _SECRET = re.compile(r"(?i)auth|cookie|token|secret|password|key")
+_PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -56,6 +58,18 @@ def address_of(verb: str, url: Any, what: str) -> str:
         hint = 'plans are stored and shown, so use headers={"Authorization": hr.secret("NAME")}'
         raise wrong(f"{verb}: the url for {parts.hostname} has a user or password in it", hint)
     return str(url)
+
+
+def canonical(url: str) -> str:
+    """An address without what makes no difference: capitals of the scheme and the host, the default port, the fragment.
+
+    >>> canonical("HTTPS://Example.org:443?to=A#top"), canonical("http://[::1]:8080/a")
+    ('https://example.org/?to=A', 'http://[::1]:8080/a')
+    """
+    parts = address(url)
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
+    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
+    return urlunsplit((parts.scheme, f"{host}{port}", parts.path or "/", parts.query, ""))
 
 
 def _header(verb: str, name: Any, value: Any) -> str | Secret:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import headrace.ports as ports
 from headrace.connectors.http.post import Poster, Refused
-from headrace.connectors.http.request import Headers, address_of, headers_option
+from headrace.connectors.http.request import Headers, address_of, canonical, headers_option
 from headrace.errors import RunError
 from headrace.points import point
 from headrace.ports import Secret, option, weights
@@ -101,6 +101,10 @@ class Sink(ports.Options, ports.Sink):
 
     def describe(self) -> str:
         return f"http {self.url.partition('?')[0]}"
+
+    @property
+    def location(self) -> str:
+        return f"http {canonical(self.url)}"
 
     def may_open(self, context: ports.SinkContext) -> None:
         headers, trusted = self._secrets()

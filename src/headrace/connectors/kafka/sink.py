@@ -131,6 +131,11 @@ class Sink(SinkOptions, ports.Sink):
     def describe(self) -> str:
         return f"kafka {self.topic} ({self.layout.value}{' by ' + ', '.join(self.key) if self.key else ''})"
 
+    @property
+    def location(self) -> str:
+        # no name of a cluster is known before it is asked; the markers show a topic that is reached through other servers
+        return f"kafka {self.topic} at {','.join(sorted(self.cluster.servers.lower().split(',')))}"
+
     def check(self, columns: tuple[str, ...]) -> None:
         self.layout.check(columns)
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from headrace.durable import atomic
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
-from headrace.spark.checkpoint.ancestors import Ancestor, store_ancestors
+from headrace.spark.checkpoint.ancestors import ID, Ancestor, store_ancestors
 from headrace.spark.checkpoint.channel import HISTORY
 from headrace.spark.checkpoint.corrections import FOLDER, undelivered
 from headrace.spark.checkpoint.folder import Stored, query_folder
@@ -48,7 +48,7 @@ def separate(folder: Path, stored: Stored, job: str, line: Sequence[Ancestor], *
         _branch(folder, stored, query.name, of_savepoint)
     store_ancestors(folder, line)
     plan = {**stored.plan, "job": job}
-    store(folder, replace(stored, id=uuid.uuid4().hex, job=job, plan=plan, adopted={}))
+    store(folder, replace(stored, id=f"{ID}{uuid.uuid4().hex}", job=job, plan=plan, adopted={}))
 
 
 def settle(folder: Path, stored: Stored) -> None:

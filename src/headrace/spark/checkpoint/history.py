@@ -47,7 +47,7 @@ class History:
         offsets = _digest(self._query / "offsets" / str(epoch))
         entry = self._entry(epoch) or self._drawn(epoch, offsets)
         if entry["offsets"] != offsets:
-            raise _incomplete(self._query / "offsets" / str(epoch), "is not the log with which this epoch began")
+            raise incomplete(self._query / "offsets" / str(epoch), "is not the log with which this epoch began")
         return str(entry["identity"])
 
     def names(self, epoch: int) -> list[str]:
@@ -78,22 +78,22 @@ class History:
         logged, ended, drawn = self.logged("offsets"), self.logged("commits"), _newest(self._folder, ".json")
         offsets = self._query / "offsets"
         if recorded > logged:
-            raise _incomplete(offsets, f"ends with {named(logged)}, but the job has recorded {named(recorded)}")
+            raise incomplete(offsets, f"ends with {named(logged)}, but the job has recorded {named(recorded)}")
         if drawn > logged:
-            raise _incomplete(offsets, f"ends with {named(logged)}, but {named(drawn)} has begun")
+            raise incomplete(offsets, f"ends with {named(logged)}, but {named(drawn)} has begun")
         if logged > ended + 1:
-            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, but {named(logged)} has begun")
+            raise incomplete(self._query / "commits", f"ends with {named(ended)}, but {named(logged)} has begun")
         if recorded < ended:
-            raise _incomplete(self._query / "commits", f"ends with {named(ended)}, but the job has recorded {named(recorded)}")
+            raise incomplete(self._query / "commits", f"ends with {named(ended)}, but the job has recorded {named(recorded)}")
         if recorded > max(self.adopted, drawn):
-            raise _incomplete(self._folder, f"ends with {named(drawn)}, but the job has recorded {named(recorded)}")
+            raise incomplete(self._folder, f"ends with {named(drawn)}, but the job has recorded {named(recorded)}")
         if drawn == logged > self.adopted:
             # compares the log from which the query continues
             self.begin(drawn)
         for source, needed in logs_read(offsets / str(logged)).items():
             log = self._query / "sources" / source
             if needed > (newest := last_of(log)):
-                raise _incomplete(log, f"lists the files of epochs up to {newest}, but the query has read up to {needed}")
+                raise incomplete(log, f"lists the files of epochs up to {newest}, but the query has read up to {needed}")
 
     def tidy(self) -> None:
         """Remove outdated identities that an earlier run has left."""
@@ -169,7 +169,8 @@ def last_logged(folder: Path) -> Mapping[str, int]:
     return {query.name: logged(query, "offsets") for query in sorted((folder / "queries").glob("*")) if query.is_dir()}
 
 
-def _incomplete(what: Path, why: str) -> HeadraceError:
+def incomplete(what: Path, why: str) -> HeadraceError:
+    """Return the error for a part of a checkpoint that is missing, or is of another moment."""
     return HeadraceError(
         "CHECKPOINT_INCOMPLETE",
         f"{what} {why}",
@@ -191,4 +192,4 @@ def _digest(file: Path) -> str:
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest()
     except FileNotFoundError:
-        raise _incomplete(file, "is gone") from None
+        raise incomplete(file, "is gone") from None

@@ -57,7 +57,7 @@ class Parent:
         if not epochs:
             what = f"the checkpoint {folder} has no state yet: no epoch is committed"
             raise HeadraceError("NO_STATE", what, hint="run the job first, and fork it after its first epoch")
-        return cls(home, folder, stored, term, epochs, line((folder, home, home / SWITCH)), moment, earlier)
+        return cls(home, folder, stored, term, epochs, line(folder, home, home / SWITCH), moment, earlier)
 
     def copy(self, to: Path) -> tuple[Ancestor, ...]:
         """Copy the checkpoint as of the moment. Returns the job, as of the moment and now, and its ancestors. Raises if it has changed
@@ -76,7 +76,7 @@ class Parent:
             raise _changed(self.home)
         if self.earlier is not None:
             self.earlier.cut(to)
-        return line((to, self.home, self.home / SWITCH))
+        return line(to, self.home, self.home / SWITCH)
 
 
 def _refuse_busy(home: Path) -> None:

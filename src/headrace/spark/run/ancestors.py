@@ -22,12 +22,12 @@ def refuse_sinks_of_ancestors(job: SparkJob, checkpoint: Checkpoint, outlets: Ma
         for one in sinks:
             if one.node is None or one.sink.traits.displays or one.sink.traits.in_process:
                 continue  # two jobs can have a terminal, or the memory of a process, at once
-            place = place_of(one.sink)
             for ancestor in line:
-                if place in ancestor.places:
-                    raise _shared(job, one, ancestor.places[place], ancestor)
+                theirs = ancestor.at(one.sink)
+                if theirs is not None:
+                    raise _shared(job, one, theirs, ancestor)
             # the first start there has looked for marks
-            if one.name not in written or written[one.name].place != place:
+            if one.name not in written or written[one.name].place != place_of(one.sink):
                 _refuse_marks(job, one, one.context(job, checkpoint, query), line)
 
 
@@ -44,7 +44,7 @@ def _refuse_marks(job: SparkJob, one: Outlet, context: ports.SinkContext, line: 
 def _shared(job: SparkJob, one: Outlet, theirs: str, ancestor: Ancestor) -> HeadraceError:
     return HeadraceError(
         "SINK_OF_PARENT",
-        f"{job.shown(one.name)} would write to {place_of(one.sink)}, where {theirs} of the job {ancestor.job} writes",
+        f"{job.shown(one.name)} would write to {one.sink.location}, where {theirs} of the job {ancestor.job} writes",
         hint=f"nothing was changed: give the job {job.plan.job} a sink of its own at another place",
         site=one.node.site if one.node is not None else None,
     )
