@@ -2,7 +2,7 @@
 
 job.json       the plan, settings, partitions and identity under which this checkpoint was written
 queries/NAME   Spark's checkpoint of a query
-epochs/NAME     the identity of each epoch of a query
+epochs/NAME     the identity of each epoch of a query, and what a return to it needs
 record/NAME.TERM.json  the counts of the query's epochs
 dead_letters/NAME   failed rows that no sink of the job takes, as JSON
 repaired/SOURCE     repaired dead letters, read as rows of their source
