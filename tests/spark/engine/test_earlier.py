@@ -319,13 +319,23 @@ def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_error(
         """
         UNKNOWN_EPOCH: the checkpoint <folder>/state/first does not keep epoch 0
-          hint: it keeps none yet: run the job with this version of headrace
+          hint: it keeps those that the job commits from now on
           more: headrace error UNKNOWN_EPOCH
         """,
         lambda: save(0),
         hide=hide,
     )
     assert not (first / "savepoints").exists()
+    # a deploy has written other state
+    put(tmp_path, 2)
+    job(tmp_path, "first").deploy(checkpoint=first, partitions=2)
+    with pytest.raises(HeadraceError, match="UNKNOWN_EPOCH"):
+        save(last)
+    run(tmp_path, "first")
+    last = recorded(first / "record", "main").epoch
+    with pytest.raises(HeadraceError) as refused:
+        save(0)
+    assert refused.value.hint == f"it keeps epochs {last}"
 
 
 def test_several_queries(tmp_path: Path) -> None:

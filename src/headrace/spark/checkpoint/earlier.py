@@ -113,7 +113,7 @@ def _kept(folder: Path, query: str, epoch: int) -> Stored | None:
 
 def _unknown(folder: Path, query: str, epoch: int) -> HeadraceError:
     there = [one for one in numbers(query_folder(folder, query) / "commits") if _kept(folder, query, one) is not None]
-    kept = f"it keeps epochs {ranges(there)}" if there else "it keeps none yet: run the job with this version of headrace"
+    kept = f"it keeps epochs {ranges(there)}" if there else "it keeps those that the job commits from now on"
     return HeadraceError("UNKNOWN_EPOCH", f"the checkpoint {folder} does not keep epoch {epoch}", hint=kept)
 
 
