@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from headrace.engine.building import job
     from headrace.engine.collect import collect
     from headrace.engine.committed import committed_paths
+    from headrace.engine.compare import compare
     from headrace.engine.diff import diff
     from headrace.engine.fork import fork
     from headrace.engine.job import Job
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
     from headrace.spark.deploy.fork import Fork
     from headrace.spark.deploy.rewind import Rewinding
+    from headrace.spark.deploy.rows_diff import RowChange, RowsDiff, SinkRows
     from headrace.spark.portable.contents import Portable
     from headrace.spark.run.run import Run
     from headrace.spark.run.summary import Summary
@@ -92,6 +94,7 @@ _PUBLIC = {
         "headrace.client.show": "show",
         "headrace.engine.collect": "collect",
         "headrace.engine.committed": "committed_paths",
+        "headrace.engine.compare": "compare",
         "headrace.engine.diff": "diff",
         "headrace.engine.fork": "fork",
         "headrace.engine.job": "Job",
@@ -118,6 +121,7 @@ _PUBLIC = {
         "headrace.program.row": "Row",
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.deploy.rewind": "Rewinding",
+        "headrace.spark.deploy.rows_diff": "RowChange RowsDiff SinkRows",
         "headrace.spark.portable.contents": "Portable",
         "headrace.spark.run.run": "Run",
         "headrace.spark.checkpoint.savepoints": "Savepoint",
@@ -155,11 +159,14 @@ __all__ = [
     "ProgramError",
     "Rewinding",
     "Row",
+    "RowChange",
+    "RowsDiff",
     "Run",
     "RunError",
     "Savepoint",
     "SchemaError",
     "Sink",
+    "SinkRows",
     "State",
     "Stream",
     "Summary",
@@ -173,6 +180,7 @@ __all__ = [
     "collect",
     "committed_files",
     "committed_paths",
+    "compare",
     "cumulate",
     "days",
     "diff",

@@ -9,6 +9,7 @@ from importlib import metadata
 
 from headrace.cli import (
     certify,
+    compare,
     completion,
     demo,
     deploy,
@@ -39,7 +40,7 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, deploy, rescale, rollback, fork, rewind, status, stop),
+    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, compare, deploy, rescale, rollback, fork, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )
 

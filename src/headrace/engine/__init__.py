@@ -2,6 +2,7 @@
 
 from headrace.engine.building import job
 from headrace.engine.collect import collect
+from headrace.engine.compare import compare
 from headrace.engine.diff import diff
 from headrace.engine.fork import fork
 from headrace.engine.job import Job
@@ -13,6 +14,7 @@ from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
 from headrace.spark.deploy.fork import Fork
 from headrace.spark.deploy.rewind import Rewinding
+from headrace.spark.deploy.rows_diff import RowChange, RowsDiff, SinkRows
 from headrace.spark.portable.contents import Portable
 from headrace.spark.run.run import Run
 from headrace.spark.run.summary import Summary
@@ -25,13 +27,17 @@ __all__ = [
     "Letters",
     "Portable",
     "Rewinding",
+    "RowChange",
+    "RowsDiff",
     "Run",
     "Savepoint",
+    "SinkRows",
     "State",
     "Summary",
     "Table",
     "Verdict",
     "collect",
+    "compare",
     "diff",
     "export_savepoint",
     "fork",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from headrace.engine.flags import refuse_others
@@ -19,10 +18,9 @@ from headrace.settings import settings
 from headrace.spark.checkpoint.earlier import Earlier
 from headrace.spark.checkpoint.folder import Stored, is_checkpoint
 from headrace.spark.checkpoint.savepoints import savepoint
-from headrace.spark.compile.identity import as_stored
-from headrace.spark.compile.job import compile
 from headrace.spark.deploy.fork import Fork
 from headrace.spark.deploy.fork import fork as forked
+from headrace.spark.deploy.request import compiled
 
 
 def fork(
@@ -104,8 +102,7 @@ def stored_version(stored: Stored, paths: Mapping[str, str], name: str) -> Job:
     """Return the job that a checkpoint has stored, under another name and with other paths of sources and sinks."""
     plan = with_paths(Plan.from_json(stored.plan), paths)
     plan = Plan(valid_name(name), plan.nodes, plan.sinks, plan.settings)
-    compiled = compile(plan)
-    return Job(plan, compiled=replace(compiled, shapes=as_stored(compiled.shapes, stored.identity)))
+    return Job(plan, compiled=compiled(stored, plan))
 
 
 def named(job: Job, name: str) -> Job:

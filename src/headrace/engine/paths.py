@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from headrace.errors import HeadraceError
+from headrace.ops import Sink, sinks_of
 from headrace.plan import DisplayNames, Plan
+from headrace.schema import Struct
+from headrace.spark.checkpoint.forms import form_of
 from headrace.spelling import suggestion
 
 
@@ -25,6 +29,23 @@ def with_paths(plan: Plan, paths: Mapping[str, str]) -> Plan:
     moved = Plan.from_json(data)
     # Objects of this process (rows of memory sources, functions) are not in the JSON, and are kept.
     return _alive(moved, plan, set(paths))
+
+
+def at_places_of(plan: Plan, other: Plan) -> Plan:
+    """Return the plan with each sink where the sink of that name in another version writes, if it writes its rows in the same form."""
+    theirs = {str(sink.name): sink for sink in sinks_of(other.nodes.values())}
+    moved = {
+        sink: replace(sink, options=there.options, live=None)
+        for sink in sinks_of(plan.nodes.values())
+        if (there := theirs.get(str(sink.name))) is not None and sink.options != there.options and _form(sink) == _form(there)
+    }
+    return plan.changed(moved)
+
+
+def _form(sink: Sink) -> tuple[Any, ...]:
+    """Return how a sink writes rows, without their columns."""
+    connected = sink.connect()
+    return sink.mode, connected.key, form_of(connected, sink.mode, Struct(()))
 
 
 def _alive(new: Plan, old: Plan, moved: set[str]) -> Plan:

@@ -11,12 +11,13 @@ from pathlib import Path
 from headrace.engine.loading import refuse_while_loading
 from headrace.engine.table import Table
 from headrace.errors import HeadraceError
+from headrace.jvm.frames import Rows
 from headrace.schema import Struct
 from headrace.settings import JOBS
 from headrace.spark.checkpoint.folder import Stored, is_checkpoint, is_clearing, stored_in
 from headrace.spark.checkpoint.switch import is_switching
 from headrace.spark.inspect import tables
-from headrace.spark.inspect.inspect import Inspected, Rows, in_stores, unknown_table
+from headrace.spark.inspect.inspect import Inspected, in_stores, unknown_table
 from headrace.spelling import ranges, suggestion
 
 

@@ -5,12 +5,16 @@ PySpark keeps the wrapped objects in private attributes (`_jsparkSession`, `_jdf
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 from headrace.jvm.session import jvm
+from headrace.schema import Struct, parse_schema
+from headrace.schema.values import rows_from_internal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import tzinfo
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -51,3 +55,17 @@ def python_frame(spark: SparkSession, frame: Any) -> DataFrame:
     from pyspark.sql import DataFrame
 
     return DataFrame(frame, spark)
+
+
+Rows = list[tuple[Any, ...]]
+
+
+def rows_of(frame: DataFrame, time_zone: tzinfo) -> tuple[Rows, Struct]:
+    """Return all rows of a DataFrame as tuples of Python values, and their columns. Timestamps are in a time zone."""
+    return decoded(jvm(frame.sparkSession).headrace.inspect.Answer.of(java_frame(frame)), time_zone)
+
+
+def decoded(answer: Any, time_zone: tzinfo) -> tuple[Rows, Struct]:
+    """Return the rows of an `Answer` of the kernel, and their columns."""
+    schema = parse_schema(answer.schema())
+    return rows_from_internal(pickle.loads(bytes(answer.rows())), schema, time_zone), schema

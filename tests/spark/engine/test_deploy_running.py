@@ -261,8 +261,8 @@ def test_refused(tmp_path: Path) -> None:
         with candidate.claim(state):
             check_error(
                 """
-                CHECKPOINT_IN_USE: another process is deploying to the checkpoint <state>
-                  hint: wait until it has ended, or cancel it with Ctrl-C, and deploy again
+                CHECKPOINT_IN_USE: another process is deploying to, or comparing, the checkpoint <state>
+                  hint: wait until it has ended, or cancel it with Ctrl-C, and try again
                   more: headrace error CHECKPOINT_IN_USE
                 """,
                 lambda: job(tmp_path, 40).deploy(checkpoint=state),

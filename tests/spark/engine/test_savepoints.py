@@ -117,7 +117,7 @@ def test_no_savepoint_before_the_end_of_a_replay(tmp_path: Path) -> None:
     shutil.copy(logs / "offsets" / "0", logs / "offsets" / "1")
     handle = SimpleNamespace(hold=lambda: None, isHeld=lambda: True, release=lambda: None)
     query: Any = SimpleNamespace(handle=handle, identity=SimpleNamespace(name="main"))
-    commands = Commands(checkpoint, [query], lambda: None, dict)
+    commands = Commands(checkpoint, [query], lambda: None, dict, {})
     channel.send(checkpoint, Command.make("savepoint", name="first"))
     commands.step()
     assert not (checkpoint / "savepoints").exists()

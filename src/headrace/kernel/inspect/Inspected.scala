@@ -5,7 +5,6 @@ import scala.util.control.NonFatal
 import headrace.HeadraceKernelException
 import headrace.bind.Fault
 import headrace.letter.Failure
-import headrace.sink.Pickled
 import org.apache.spark.SparkThrowable
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
@@ -76,8 +75,5 @@ final class Inspected private[inspect] (own: SparkSession, tables: Seq[(String, 
     Inside.frame(own, sql.query(text))
   }
 
-  private def answer(all: DataFrame, limit: Int): Answer = {
-    val frame = if (limit < 0) all else all.limit(limit)
-    new Answer(frame.schema.toDDL, Pickled.rows(Inside.collected(frame).iterator, frame.schema))
-  }
+  private def answer(all: DataFrame, limit: Int): Answer = Answer.of(if (limit < 0) all else all.limit(limit))
 }

@@ -1,6 +1,7 @@
-"""The folder `candidate` of a checkpoint: what a deploy to a running job prepares beside it, while the job goes on.
+"""The folder `candidate` of a checkpoint: what a deploy to a running job, or a comparison, prepares beside it, while the job goes on.
 
 candidate/cut     a copy of the checkpoint without its state, as of a moment between two epochs
+candidate/held    the rows of some sinks at that moment, for a comparison
 candidate/shadow  the shadow run, which follows the job from cut to cut
 candidate.lock    locked by the process that prepares a candidate
 """
@@ -19,7 +20,7 @@ from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.copying import CANDIDATE, CANDIDATE_LOCK, copy
 from headrace.spark.checkpoint.lease import newest_term
 
-CUT, SHADOW = "cut", "shadow"
+CUT, HELD, SHADOW = "cut", "held", "shadow"
 
 
 @contextmanager
@@ -29,8 +30,8 @@ def claim(folder: Path) -> Iterator[Path]:
     if lock is None:
         raise HeadraceError(
             "CHECKPOINT_IN_USE",
-            f"another process is deploying to the checkpoint {folder}",
-            hint="wait until it has ended, or cancel it with Ctrl-C, and deploy again",
+            f"another process is deploying to, or comparing, the checkpoint {folder}",
+            hint="wait until it has ended, or cancel it with Ctrl-C, and try again",
         )
     place = folder / CANDIDATE
     try:
@@ -54,7 +55,7 @@ def cut(folder: Path) -> None:
     """Copy a checkpoint, whose queries are all between two epochs, to its candidate."""
     place = folder / CANDIDATE
     if not place.is_dir():
-        raise HeadraceError("NOTHING_TO_DEPLOY", f"no deploy to {folder} is being prepared", hint="deploy again")
+        raise HeadraceError("NOTHING_TO_DEPLOY", f"no deploy to {folder} is being prepared, and no comparison", hint="try again")
     fresh = place / ".cut"
     shutil.rmtree(fresh, ignore_errors=True)
     copy(folder, fresh, state=False)

@@ -42,13 +42,13 @@ def correct(spark: SparkSession, sink: Sink, schema: Struct, rows: Capture, plac
     """Write the correction of a sink to a folder, in at most so many files; None if there is nothing to correct. `spark`: the session of
     `under`. `rows`: those of the new version. `filled`: the sink holds none.
     """
-    form = _Form(sink, schema)
+    form = Form(sink, schema)
     changes = form.new(spark, rows)
     if not filled:
         held = form.weighed(frame_in(sink.connect(), spark, schema, sink.mode))
         changes = changes.unionAll(held.select(*form.columns, (-_column(WEIGHT)).alias(WEIGHT)))
     whole = place.with_name(f"{place.name}.all")
-    _net(changes, form.columns).repartition(files, *form.by).write.parquet(paths.literal(whole))
+    net(changes, form.columns).repartition(files, *form.by).write.parquet(paths.literal(whole))
     difference = spark.read.parquet(paths.escaped(whole))
     correction = _counted(difference)
     if correction is not None:
@@ -75,7 +75,7 @@ def under(settings: Mapping[str, str]) -> Iterator[SparkSession]:
         of_user.createDataFrame([], "n int")
 
 
-class _Form:
+class Form:
     """The rows of a sink: their columns, their key if rows replace each other, and how changes are shown."""
 
     def __init__(self, sink: Sink, schema: Struct) -> None:
@@ -83,7 +83,9 @@ class _Form:
         self._shows = shows_changes(sink)
         places = {name: f"c{place}" for place, name in enumerate(schema.names)}
         self._change = places.get(CHANGE, "") if self._shows else ""
-        self.columns = [_column(name) for name in places.values() if name != self._change]
+        self.fields = tuple(field for field in schema.fields if places[field.name] != self._change)
+        """The fields of `columns`: those of the sink, without the word for a change."""
+        self.columns = [_column(places[field.name]) for field in self.fields]
         behind = operator(sink.input)
         self._key = [_column(places[name]) for name in behind.sole_by]
         self._replaces = behind.replaced_in_place
@@ -150,7 +152,7 @@ class _Form:
         return each.select(*self.columns, word).select(*map(_column, names))
 
 
-def _net(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
+def net(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
     from pyspark.sql import functions as f
 
     return rows.groupBy(*columns).agg(f.sum(_column(WEIGHT)).alias(WEIGHT)).where(_column(WEIGHT) != 0)

@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
-from headrace.plan import DisplayNames, Plan
+from headrace.plan import DisplayNames, Plan, order
 from headrace.spark.checkpoint.compare import refuse_other_settings, with_frozen_schemas
 from headrace.spark.checkpoint.corrections import FOLDER, undelivered
 from headrace.spark.checkpoint.folder import Stored, query_folder
@@ -23,10 +23,10 @@ from headrace.spark.compile.identity import Identity, identify, together
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.relocation import Relocation, relocate
 from headrace.spark.deploy.compose import divided
-from headrace.spark.deploy.deployment import Diff
-from headrace.spark.deploy.rebuild import Rebuild, Rebuilding, chosen
+from headrace.spark.deploy.deployment import KEPT, MOVED, Diff, Verdict
+from headrace.spark.deploy.rebuild import Rebuild, Rebuilding, chosen, programs_of
 from headrace.spark.deploy.stores import Counts
-from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, rewrites_of, verdicts
+from headrace.spark.deploy.verdicts import Rewrites, counted, displayed, nodes_of, rewrites_of, verdicts
 
 OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS", "SINK_ONLY_ADDS", "CANNOT_REBUILD")
 """The errors that say how two versions differ."""
@@ -95,7 +95,7 @@ class Comparison:
         self.rewrites = rewrites_of(self.relocation)
         self.rebuild = self._rebuild(mark)
         kept = (error for name, error in self.relocation.errors.items() if name not in self.rebuild.operators)
-        errors = [*kept, *self.rebuild.errors, *self._renamed_sources()]
+        errors = [*kept, *self.rebuild.errors, *self.renamed_sources()]
         notices: tuple[str, ...] = ()
         try:
             refuse_other_settings(self.job, self.old.stored)
@@ -111,16 +111,27 @@ class Comparison:
         self, old: str, new: str, notices: Sequence[str] = (), refusals: Sequence[HeadraceError] = (), counts: Counts | None = None
     ) -> Diff:
         """Return the report. `counts`: the size of the state that was written."""
-        judged = verdicts(self.old.stored, self.old.totals, self.job.plan, self.relocation, self.rewrites, self.rebuild, self.partitions)
         shown = self.job.shown
         plans = [shown, DisplayNames.of(Plan.from_json(self.old.stored.plan))]
         return Diff(
             old,
             new,
-            displayed(counted(judged, counts or {}), plans),
+            displayed(counted(self._verdicts(), counts or {}), plans),
             tuple(shown.text(one.message) for one in refusals),
             tuple(map(shown.text, notices)),
         )
+
+    def kept_sinks(self) -> frozenset[str]:
+        """Return the sinks whose rows are computed as in the old version. The handlers of programs count, though a deploy ignores them."""
+        kept = {one.name for one in self._verdicts() if one.part == "sink" and one.verdict in (KEPT, MOVED)} - self.rebuild.sinks.keys()
+        was, now = (nodes_of(plan) for plan in (self.old.stored.plan, self.job.plan.to_json()))
+        nodes = self.job.plan.nodes
+        other = {name for name in programs_of(self.job) if was.get(name) != now[name]}
+        return frozenset(name for name in kept if other.isdisjoint(str(node.name) for node in order([nodes[name]])))
+
+    def _verdicts(self) -> tuple[Verdict, ...]:
+        """Return the verdicts, with the names of the plans."""
+        return verdicts(self.old.stored, self.old.totals, self.job.plan, self.relocation, self.rewrites, self.rebuild, self.partitions)
 
     def _totals(self, relocation: Relocation) -> dict[str, Totals]:
         """Return the counts of what is stored, divided among the queries of the new version."""
@@ -148,7 +159,7 @@ class Comparison:
         check_computed(self.job, [one.identity for one in relocation.queries.values()])
         return notices
 
-    def _renamed_sources(self) -> list[HeadraceError]:
+    def renamed_sources(self) -> list[HeadraceError]:
         """Return an error for each new source that reads what one has read that is gone: all of it would be read again."""
         stored = {node["name"]: node for node in self.old.stored.plan["nodes"] if node["op"] == "source"}
         here = {str(source.name) for source in self.job.sources}

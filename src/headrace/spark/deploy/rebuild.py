@@ -71,7 +71,7 @@ class Rebuilding:
     @cached_property
     def _programs(self) -> frozenset[str]:
         """The programs, which take rows as they come; other operators are functions of their rows, whatever the order of these."""
-        return _programs(self.job)
+        return programs_of(self.job)
 
     def _is_of_query(self, node: Node) -> bool:
         return node.role is Role.STATEFUL and str(node.name) not in self._programs
@@ -96,7 +96,7 @@ class Rebuilding:
         plan, fresh = self.job.plan, self._fresh(relocation)
         filled = (plan.nodes[name] for name in self._needed(fresh, known))
         changed = (sink for sink, past in self._changed(relocation, known, cache(mark)) if self._how(sink, past) == RETRACT)
-        ends = [node for node in (*filled, *changed) if _obstacle(self.job, node) is None]
+        ends = [node for node in (*filled, *changed) if obstacle(self.job, node) is None]
         other = {node for node in map(operator, order(ends)) if self._is_of_query(node) and self._depends_on_epochs(node, relocation)}
         reached: set[Node] = set()
         for name, node in plan.nodes.items():
@@ -124,7 +124,7 @@ class Rebuilding:
             elif name not in filled and not _only_adds(sink):
                 errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
         nodes = self.job.plan.nodes
-        empty = {name: why for name in needed if (why := _obstacle(self.job, nodes[name])) is not None}
+        empty = {name: why for name in needed if (why := obstacle(self.job, nodes[name])) is not None}
         stored = {name for one in relocation.queries.values() if one.before is not None for name in one.before.live()}
         errors += [_lost(nodes[name], why) for name, why in empty.items() if name in stored - relocation.errors.keys()]
         empty |= dict.fromkeys(fresh - needed, "so do its sinks")
@@ -190,7 +190,8 @@ def _within(node: Node) -> int | None:
     return forgets_keys_after(stateful(node)) if node.role is Role.STATEFUL else None
 
 
-def _programs(job: SparkJob) -> frozenset[str]:
+def programs_of(job: SparkJob) -> frozenset[str]:
+    """Return the names of the programs of a job."""
     return frozenset(shape.name for query in job.shapes for shape in query.shapes if shape.kind == PROGRAM)
 
 
@@ -236,9 +237,9 @@ def shows_changes(sink: Sink) -> bool:
     return sink.mode == "append" and operator(sink.input).shows_changes
 
 
-def _obstacle(job: SparkJob, end: Node) -> str | None:
+def obstacle(job: SparkJob, end: Node) -> str | None:
     """Return why the rows of a node cannot be computed again from the beginning, or None."""
-    times, programs = clocks(job.plan), _programs(job)
+    times, programs = clocks(job.plan), programs_of(job)
     for node in order([end]):
         name = job.shown(str(node.name))
         for source in sources_of([node]):
@@ -264,17 +265,22 @@ def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) 
         else:
             yield _refused(sink, f"{name} can only add rows, so none can be retracted")
         return
-    why = _obstacle(job, sink)
+    why = obstacle(job, sink)
     if why is None and not filled:
         why = connected.uncomparable(sink.mode)
-    if why is None and any(_is_unordered(field.type) for field in job.schemas.of[name].fields):
-        why = "rows with maps or variants cannot be compared"
+    if why is None:
+        why = unordered(job.schemas.of[name])
     if why is not None and filled:
         hint = f'nothing was changed: on_change={{"{name}": "{FROM_NOW}"}} lets it, and the operators that only it needs, begin now'
         message = f"{name} is new, and the rows read before cannot be computed for it: {why}"
         yield HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
     elif why is not None:
         yield _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
+
+
+def unordered(schema: Struct) -> str | None:
+    """Return why rows of these columns cannot be compared, or None."""
+    return "rows with maps or variants cannot be compared" if _is_unordered(schema) else None
 
 
 def _is_unordered(type: object) -> bool:

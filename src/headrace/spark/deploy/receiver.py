@@ -1,4 +1,4 @@
-"""A deploy to a running job, on the side of the process that runs it.
+"""A deploy to a running job, or a comparison with it, on the side of the process that runs it.
 
 The version is compiled while the queries go on. Between two epochs the checkpoint then switches to it, and its queries start where those of
 the old version have ended. Until the old queries are stopped, right before the switch, a failure leaves the old version running.
@@ -6,6 +6,7 @@ the old version have ended. Until the old queries are stopped, right before the 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,13 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.masking import leaving
 from headrace.plan import displayed
+from headrace.plan.codec import typed
 from headrace.points import point
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.channel import Command
+from headrace.spark.deploy.held import copy_rows
 from headrace.spark.deploy.request import OVERTAKEN, Request
+from headrace.spark.run.commands import Work
 from headrace.spark.run.start import begin_on
 from headrace.spark.run.started import Started
 
@@ -25,7 +29,7 @@ from headrace.spark.run.started import Started
 class Receiver:
     """Carries out deploys to the queries of a run, whose epochs begin `every` so many milliseconds.
 
-    `accept` reads the command while the queries go on, `switch` replaces them between two epochs.
+    `accept` reads the command while the queries go on, `switch` replaces them between two epochs. `held` copies the rows of sinks.
     """
 
     def __init__(self, started: Started, every: int) -> None:
@@ -68,6 +72,17 @@ class Receiver:
             self._started = begin_on(replacement.job, checkpoint, every=self._every, partitions=replacement.partitions)
         self.has_ended = False
         return self._started, {"report": report.to_json()}
+
+    @property
+    def held(self) -> Work:
+        """How the rows of sinks are copied for a comparison."""
+        return Work(self._copied, between=True, is_noted=False)
+
+    @leaving()
+    def _copied(self, command: Command) -> Mapping[str, Any]:
+        began = time.monotonic()
+        copy_rows(self._started.job, self._started.checkpoint.folder, [typed(name, str) for name in command.arguments["sinks"]])
+        return {"pause_seconds": round(time.monotonic() - began, 3)}
 
     def _taken_over(self, request: Request, place: Path) -> None:
         if not candidate.take_over(self._started.checkpoint.folder, place):

@@ -40,6 +40,7 @@ from headrace.spark.deploy.compose import compose, handled_watermark
 from headrace.spark.deploy.correction import Correction, correct, under
 from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
 from headrace.spark.deploy.diff import OF_THE_VERSION, Comparison, Version
+from headrace.spark.deploy.rebuild import Rebuild
 from headrace.spark.deploy.shadow import Shadow, ShadowRun
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.ancestors import refuse_sinks_of_ancestors
@@ -137,22 +138,13 @@ class Replacement:
         """
         provide(self.job)
         self._refuse_sealed()
-        names, identity = self.relocation.names, self.relocation.identity
-        outlets = {
-            name: outlets_of(self.job, query, identity.query(name), self.checkpoint.dead_letters(name))
-            for query, name in each(self.job, names)
-        }
+        outlets = self._outlets()
         placed = [one.name for sinks in outlets.values() for one in sinks if one.sink.traits.placed]
         refuse_divided(placed, self.stored.partitions, self.partitions)
         refuse_sinks_of_ancestors(self.job, self.checkpoint, outlets)
         if starts:
             self._refuse_start(outlets)
-        marks = {
-            one.name: (place_of(one.sink), self._mark(one, name))
-            for name, sinks in outlets.items()
-            for one in sinks
-            if one.name != DEAD_LETTERS
-        }
+        marks = self._marks(outlets)
         if not cut:
             self._refuse_other_history(marks)
         notices = self.comparison.refuse(lambda sink: marks[sink][1])
@@ -162,6 +154,23 @@ class Replacement:
                 if one.name in self.comparison.rebuild.unasked:
                     self._refuse_shared(one, name)
         return notices
+
+    def examine(self) -> None:
+        """Raise if the checkpoint is damaged, is not of one history with its sinks, or has an interrupted epoch that a sink holds."""
+        provide(self.job)
+        self._refuse_other_history(self._marks(self._outlets()))
+
+    def _outlets(self) -> dict[str, list[Outlet]]:
+        """Return the sinks of each query, by its name in the checkpoint."""
+        return {
+            name: outlets_of(self.job, query, self.relocation.identity.query(name), self.checkpoint.dead_letters(name))
+            for query, name in each(self.job, self.relocation.names)
+        }
+
+    def _marks(self, outlets: Mapping[str, list[Outlet]]) -> dict[str, tuple[str, Mark | None]]:
+        """Return the place of each sink, and what it holds."""
+        sinks = ((one, query) for query, all in outlets.items() for one in all if one.name != DEAD_LETTERS)
+        return {one.name: (place_of(one.sink), self._mark(one, query)) for one, query in sinks}
 
     def _refuse_start(self, outlets: Mapping[str, list[Outlet]]) -> None:
         """Raise what would keep the version from starting: sources, lookups and sinks that cannot be used now."""
@@ -234,10 +243,12 @@ class Replacement:
         moved = {name for one in self.relocation.queries.values() if one.moved for name in one.origins}
         return query in moved or self.partitions != self.stored.partitions
 
-    def shadow(self, place: Path, look: Callable[[str], object] = lambda line: None) -> ShadowRun:
-        """Return the shadow run in a folder, which need not exist. `look` is called with a line about its progress, again and again."""
+    def shadow(self, place: Path, look: Callable[[str], object] = lambda line: None, rebuild: Rebuild | None = None) -> ShadowRun:
+        """Return the shadow run in a folder, which need not exist. `look` is called with a line about its progress, again and again.
+        `rebuild`: what it computes; None: what the deploy needs.
+        """
         handled = {query.name: self._handled(self.relocation.queries[query.name]) for query in self.job.queries}
-        rebuild, partitions = self.comparison.rebuild, self.partitions
+        rebuild, partitions = rebuild or self.comparison.rebuild, self.partitions
         return ShadowRun(self.job, self.relocation, rebuild, self.origins, self.home, place, partitions, handled, look)
 
     def switch(self, prepared: Callable[[Path], None] | None = None, *, ready: Callable[[], None] = lambda: None) -> Counts:

@@ -12,7 +12,7 @@ from headrace.errors import HeadraceError
 from headrace.ops import sinks_of
 from headrace.plan import Plan
 from headrace.plan.codec import typed
-from headrace.spark.checkpoint.folder import Checkpoint, migrated, stored_in
+from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, stored_in
 from headrace.spark.checkpoint.savepoints import savepoint
 from headrace.spark.compile.identity import as_stored
 from headrace.spark.compile.job import SparkJob, compile
@@ -88,7 +88,12 @@ def earlier(folder: Path, name: str) -> SparkJob:
     stored = stored_in(savepoint(folder, name).folder)
     if stored is None:
         raise nothing(f"the savepoint {name} of {folder} has no job", "name another savepoint")
-    job = compile(Plan.from_json(stored.plan))
+    return compiled(stored)
+
+
+def compiled(stored: Stored, plan: Plan | None = None) -> SparkJob:
+    """Compile the plan of a checkpoint. `plan`: the same under another name, or with sinks at other places."""
+    job = compile(Plan.from_json(stored.plan) if plan is None else plan)
     return replace(job, shapes=as_stored(job.shapes, stored.identity))
 
 

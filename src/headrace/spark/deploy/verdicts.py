@@ -37,6 +37,11 @@ def rewrites_of(relocation: Relocation) -> Rewrites:
     return {query.name: rewrites(before, relocation.identity, query) for query in before.queries}
 
 
+def nodes_of(plan: Mapping[str, Any]) -> Nodes:
+    """Return the nodes of a plan as JSON, without the places in the user's code."""
+    return {node["name"]: node for node in without_sites(json.loads(json.dumps(plan)))["nodes"]}
+
+
 def verdicts(
     stored: Stored,
     totals: Mapping[str, Totals],
@@ -48,7 +53,7 @@ def verdicts(
 ) -> tuple[Verdict, ...]:
     """Return the verdicts on sources, operators and sinks of a plan. `totals`: the counts of the stored queries."""
     identity, before = stored.identity, stored.partitions
-    nodes = [{node["name"]: node for node in without_sites(json.loads(json.dumps(one)))["nodes"]} for one in (stored.plan, plan.to_json())]
+    nodes = [nodes_of(one) for one in (stored.plan, plan.to_json())]
     was = {source for query in identity.queries for source in query.sources if source in nodes[0]}
     now = {source for one in relocation.queries.values() for source in one.identity.sources}
     sources = [Verdict("source", name, KEPT if name in was else NEW) for name in sorted(now)]

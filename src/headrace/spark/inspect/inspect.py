@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,12 +10,12 @@ from typing import Any, TypeVar
 
 from headrace.analysis.faults import Fault, error_of
 from headrace.errors import HeadraceError
-from headrace.jvm.frames import java_session
+from headrace.jvm.frames import Rows, decoded, java_session
 from headrace.jvm.session import jvm, session
 from headrace.ops.relational import stateful
 from headrace.ports.paths import escaped
 from headrace.schema import Struct, parse_schema
-from headrace.schema.values import rows_from_internal, zone
+from headrace.schema.values import zone
 from headrace.spark.checkpoint.folder import Stored, query_folder
 from headrace.spark.compile import lower
 from headrace.spark.inspect.parts import Inspection, KeptText, PortableStateText, StateText, StoreStateText
@@ -24,7 +23,6 @@ from headrace.spark.inspect.tables import Kept
 from headrace.spark.run.failures import of_java
 from headrace.spelling import suggestion
 
-Rows = list[tuple[Any, ...]]
 T = TypeVar("T")
 
 
@@ -65,9 +63,7 @@ class Inspected:
         self._called(lambda: self._tables.write(name, str(to)))
 
     def _rows(self, ask: Callable[[], Any]) -> tuple[Rows, Struct]:
-        answer = self._called(ask)
-        schema = parse_schema(answer.schema())
-        return rows_from_internal(pickle.loads(bytes(answer.rows())), schema, self._zone), schema
+        return decoded(self._called(ask), self._zone)
 
     def _called(self, ask: Callable[[], T]) -> T:
         try:

@@ -19,7 +19,7 @@ from headrace.spark.checkpoint.lease import Holder, heartbeat
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.run.query import RunningQuery
 
-CUT, DEPLOY = "cut", "deploy"
+CUT, DEPLOY, HELD = "cut", "deploy", "held"
 SAVEPOINT, EARLIER = "savepoint", "savepoint of an epoch"
 """Two commands: a process with a version that knows only the first must not make a savepoint of another moment."""
 
@@ -40,7 +40,7 @@ class Work:
 class Commands:
     """The commands of a run. `step` is called repeatedly; it never waits for an epoch.
 
-    `stop` requests the end of the run; `status` describes it. `deploy`: how a deploy is carried out; None if this run takes none.
+    `stop` requests the end of the run; `status` describes it. `others`: how commands of higher packages are carried out, by their names.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Commands:
         queries: Sequence[RunningQuery],
         stop: Callable[[], None],
         status: Callable[[], Mapping[str, Any]],
-        deploy: Work | None = None,
+        others: Mapping[str, Work],
     ) -> None:
         self._folder, self._queries, self._stop, self._status = folder, queries, stop, status
         self._skipped: set[str] = set()
@@ -61,7 +61,7 @@ class Commands:
             "stop": Work(self._stopped),
             "status": Work(lambda command: self._status()),
             CUT: Work(self._cut, between=True, is_noted=False),
-            **({DEPLOY: deploy} if deploy is not None else {}),
+            **others,
         }
 
     def step(self) -> None:

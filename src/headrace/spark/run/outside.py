@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from headrace.plan import Explanation
 from headrace.spark.checkpoint.channel import Command
+from headrace.spark.run.commands import Work
 from headrace.spark.run.snapshot import Snapshot
 from headrace.spark.run.started import Started
 
@@ -19,6 +20,10 @@ class Deploys(Protocol):
 
     def accept(self, command: Command) -> None:
         """Read a command, while the queries go on."""
+
+    @property
+    def held(self) -> Work:
+        """How the rows of sinks are copied, which the queries do not write to meanwhile."""
 
     def switch(self, command: Command) -> tuple[Started | None, Mapping[str, Any]]:
         """Replace the queries, which are between two epochs. Returns the new ones, None if the old ones go on, and the command's result."""

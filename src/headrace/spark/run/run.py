@@ -11,7 +11,7 @@ from typing import Any
 from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.savepoints import Savepoint
-from headrace.spark.run.commands import Commands, Work, take_savepoint
+from headrace.spark.run.commands import DEPLOY, HELD, Commands, Work, take_savepoint
 from headrace.spark.run.counts import Tally, counted
 from headrace.spark.run.failures import ending, failure, gone
 from headrace.spark.run.outside import Deploys, Monitor
@@ -76,8 +76,8 @@ class Run:
         self._over = threading.Event()
         self._deploys = deploys
         self._monitor = monitor
-        deploy = None if deploys is None else Work(self._deployed, between=True, accept=deploys.accept)
-        self._commands = Commands(self.checkpoint, self._queries, lambda: self._request(now=False), lambda: self.look().to_json(), deploy)
+        others = {} if deploys is None else {DEPLOY: Work(self._deployed, between=True, accept=deploys.accept), HELD: deploys.held}
+        self._commands = Commands(self.checkpoint, self._queries, lambda: self._request(now=False), lambda: self.look().to_json(), others)
         self._thread = threading.Thread(target=self._drive, name=f"headrace {self.job}", daemon=True)
         if monitor is not None:
             monitor.serve(self.look, lambda: self._version.explanation)
