@@ -23,6 +23,7 @@ from headrace.cli import (
     packages,
     plan,
     prepare,
+    promote,
     rescale,
     rewind,
     rollback,
@@ -40,7 +41,26 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, savepoint, diff, compare, deploy, rescale, rollback, fork, rewind, status, stop),
+    *(
+        run,
+        sql,
+        explain,
+        plan,
+        schema,
+        state,
+        letters,
+        savepoint,
+        diff,
+        compare,
+        deploy,
+        rescale,
+        rollback,
+        fork,
+        promote,
+        rewind,
+        status,
+        stop,
+    ),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )
 

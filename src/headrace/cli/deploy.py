@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import Any
 
+from headrace import engine
 from headrace.cli import changes, load, share
 from headrace.cli.options import as_options
 
@@ -14,6 +16,8 @@ streaming queries; sources added or removed; another number of partitions; renam
 usable state is rebuilt from the rows read so far, and sinks get the difference with the next epoch. A running job goes on while that is
 prepared, and then continues as this version. Ctrl-C cancels until it switches. The checkpoint changes completely or not at all. The exit
 code of a dry run is 1 if the version is refused.
+With --beside the job goes on as it is, and a fork named NAME continues from its state as this version. A sink with a path at which the job
+writes writes to PATH-NAME; --path names another place. `headrace promote NAME` then lets the version take the place of the job's.
 """
 
 
@@ -27,6 +31,7 @@ def add(commands: Any) -> None:
     load.arguments(parser)
     parser.add_argument("--checkpoint", metavar="FOLDER", help="the checkpoint (default: .headrace/NAME)")
     parser.add_argument("--partitions", metavar="N", help="the tasks of each level from now on (default: the setting, else as before)")
+    parser.add_argument("--beside", metavar="NAME", help="run the version beside the job, as a fork of this name with sinks of its own")
     changes.argument(parser)
     share.argument(parser)
     parser.add_argument("--dry-run", action="store_true", help="only report the verdict on each part")
@@ -34,6 +39,8 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.beside is not None:
+        return _beside(options)
     job = load.job(options)
     deployment = job.deploy(
         checkpoint=options.checkpoint,
@@ -45,3 +52,19 @@ def run(options: argparse.Namespace) -> int:
     )
     print(as_options(str(deployment)))
     return 1 if deployment.diff.refusals else 0
+
+
+def _beside(options: argparse.Namespace) -> int:
+    report, moved = engine.deploy_beside(
+        load.job(options),
+        options.beside,
+        checkpoint=options.checkpoint,
+        partitions=options.partitions,
+        on_change=changes.choices(options),
+        dry_run=options.dry_run,
+    )
+    print(as_options(str(report)))
+    job = [] if options.job is None else ["--job", options.job]
+    paths = [word for name, path in {**load.paths(options), **moved}.items() for word in ("--path", f"{name}={path}")]
+    print(f"run it: {shlex.join(['headrace', 'run', options.file, *job, '--as', options.beside, *paths])}")
+    return 1 if report.diff.refusals else 0

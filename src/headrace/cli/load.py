@@ -18,6 +18,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def options(parser: argparse.ArgumentParser) -> None:
     """Add the options that go with a FILE."""
     parser.add_argument("--job", metavar="NAME", help="the job, if the file defines several")
+    path(parser)
+    parser.add_argument("--as", dest="named", metavar="NAME", help="another name for the job, such as that of its fork")
+
+
+def path(parser: argparse.ArgumentParser) -> None:
+    """Add the option for other paths."""
     parser.add_argument(
         "--path",
         metavar="NAME=PATH",
@@ -25,7 +31,6 @@ def options(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="another path for this source or sink; may be repeated",
     )
-    parser.add_argument("--as", dest="named", metavar="NAME", help="another name for the job, such as that of its fork")
 
 
 def job(options: argparse.Namespace) -> Job:

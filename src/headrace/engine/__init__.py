@@ -1,5 +1,6 @@
 """The engine: jobs and their runs."""
 
+from headrace.engine.beside import deploy_beside, promote
 from headrace.engine.building import job
 from headrace.engine.collect import collect
 from headrace.engine.compare import compare
@@ -38,11 +39,13 @@ __all__ = [
     "Verdict",
     "collect",
     "compare",
+    "deploy_beside",
     "diff",
     "export_savepoint",
     "fork",
     "import_savepoint",
     "job",
     "letters",
+    "promote",
     "state",
 ]

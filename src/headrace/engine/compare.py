@@ -83,7 +83,7 @@ def _new(new: Job | str | os.PathLike[str], home: Path, stored: Stored) -> tuple
             hint=f"compare it with another version of {stored.job}: a file, a savepoint, or a fork",
         )
     plan = at_places_of(Plan.from_json(other.plan), before)
-    return compiled(other, Plan(stored.job, plan.nodes, plan.sinks, plan.settings)), str(folder)
+    return compiled(Plan(stored.job, plan.nodes, plan.sinks, plan.settings), other.identity), str(folder)
 
 
 def _folder(version: object) -> Path:

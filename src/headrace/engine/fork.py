@@ -102,7 +102,7 @@ def stored_version(stored: Stored, paths: Mapping[str, str], name: str) -> Job:
     """Return the job that a checkpoint has stored, under another name and with other paths of sources and sinks."""
     plan = with_paths(Plan.from_json(stored.plan), paths)
     plan = Plan(valid_name(name), plan.nodes, plan.sinks, plan.settings)
-    return Job(plan, compiled=compiled(stored, plan))
+    return Job(plan, compiled=compiled(plan, stored.identity))
 
 
 def named(job: Job, name: str) -> Job:

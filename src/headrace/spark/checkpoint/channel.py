@@ -83,7 +83,7 @@ def note(folder: Path, command: Command, result: Mapping[str, Any] | None, error
         "id": command.id,
         "what": command.what,
         # plans are large, and stored elsewhere
-        "arguments": {name: value for name, value in command.arguments.items() if name != "plan"},
+        "arguments": {name: value for name, value in command.arguments.items() if name not in ("plan", "identity")},
         "by": command.by,
         "at": command.at,
         "ended": _now(),

@@ -15,6 +15,7 @@ savepoints, commands, errors.log, ...   left: they are not even copied (`copying
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from collections.abc import Sequence
@@ -23,8 +24,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from headrace.durable import atomic
-from headrace.durable.sums import text_of
+from headrace.durable.sums import text_of, unreadable
 from headrace.errors import HeadraceError
+from headrace.plan.codec import typed
 from headrace.spark.checkpoint.ancestors import ID, Ancestor, store_ancestors
 from headrace.spark.checkpoint.channel import HISTORY
 from headrace.spark.checkpoint.corrections import FOLDER, undelivered
@@ -49,6 +51,18 @@ def separate(folder: Path, stored: Stored, job: str, line: Sequence[Ancestor], *
     store_ancestors(folder, line)
     plan = {**stored.plan, "job": job}
     store(folder, replace(stored, id=f"{ID}{uuid.uuid4().hex}", job=job, plan=plan, adopted={}))
+
+
+def origin(folder: Path) -> Path | None:
+    """Return the checkpoint from which the one in a folder was forked; None if it is not of a fork."""
+    try:
+        first = (folder / HISTORY).read_text(encoding="utf-8").partition("\n")[0]
+        entry = json.loads(first or "null")
+        return Path(typed(entry["arguments"]["checkpoint"], str)) if entry is not None and entry["what"] == FORK else None
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError) as problem:
+        raise unreadable(folder / HISTORY, f"{type(problem).__name__}: {problem}") from None
 
 
 def settle(folder: Path, stored: Stored) -> None:

@@ -12,6 +12,7 @@ from headrace.masking import leaving
 from headrace.spark.checkpoint import channel
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.lease import heartbeat
+from headrace.spark.compile.identity import Identity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.deployment import Deployment
 from headrace.spark.deploy.request import Request, nothing
@@ -26,6 +27,7 @@ def deploy(
     partitions: int | None = None,
     on_change: Mapping[str, str] | None = None,
     savepoint: str | None = None,
+    identity: Identity | None = None,
     dry_run: bool = False,
     share: float | None = None,
     look: Callable[[str], object] = lambda line: None,
@@ -33,13 +35,13 @@ def deploy(
     """Make the checkpoint in `folder`, and the process that runs the job, continue with this version, with `partitions` tasks a level.
 
     `on_change`: what becomes of sinks whose rows are computed differently, one of `CHOICES`. `savepoint`: the one that the version is from.
-    `share`: the part of the time for which tasks work beside a running job. `look` is called with a line for each step there. Refuses a
-    change that no deploy can follow before anything is written.
+    `identity`: as for `Request`. `share`: the part of the time for which tasks work beside a running job. `look` is called with a line for
+    each step there. Refuses a change that no deploy can follow before anything is written.
     """
     began = time.monotonic()
     if not folder.is_dir():
         raise nothing(f"{folder} is not a folder", "set checkpoint= to the checkpoint of an earlier version of the job")
-    request = Request(job, partitions, on_change or {}, savepoint)
+    request = Request(job, partitions, on_change or {}, savepoint, identity)
     works = heartbeat(folder.absolute())
     holder = works()
     if holder is not None and holder.answers:

@@ -12,9 +12,9 @@ from headrace.errors import HeadraceError
 from headrace.ops import sinks_of
 from headrace.plan import Plan
 from headrace.plan.codec import typed
-from headrace.spark.checkpoint.folder import Checkpoint, Stored, migrated, stored_in
+from headrace.spark.checkpoint.folder import Checkpoint, migrated, stored_in
 from headrace.spark.checkpoint.savepoints import savepoint
-from headrace.spark.compile.identity import as_stored
+from headrace.spark.compile.identity import Identity, as_stored
 from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.run.start import in_display_names
@@ -25,13 +25,14 @@ OVERTAKEN = "DEPLOY_OVERTAKEN"
 @dataclass(frozen=True)
 class Request:
     """`partitions`: the tasks of each level, None for as many as before. `on_change`: what becomes of sinks with other rows. `savepoint`:
-    the one that the version is from, if it is an earlier one.
+    the one that the version is from, if it is an earlier one. `identity`: that of the checkpoint that the version is from, if it is a fork.
     """
 
     job: SparkJob
     partitions: int | None = None
     on_change: Mapping[str, str] = field(default_factory=dict)
     savepoint: str | None = None
+    identity: Identity | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -40,13 +41,17 @@ class Request:
             "partitions": self.partitions,
             "on_change": dict(self.on_change),
             "savepoint": self.savepoint,
+            "identity": None if self.identity is None else self.identity.to_json(),
         }
 
     @classmethod
     def from_json(cls, folder: Path, arguments: Mapping[str, Any]) -> Self:
         """Read the arguments of a command to the process that works on the checkpoint in `folder`. Compiles the version."""
         partitions, from_ = arguments["partitions"], arguments["savepoint"]
-        job = compile(Plan.from_json(arguments["plan"])) if from_ is None else earlier(folder, typed(from_, str))
+        # a version of headrace without `promote` gives none
+        of_fork = arguments.get("identity")
+        identity = None if of_fork is None else Identity.from_json(typed(of_fork, dict))
+        job = compiled(Plan.from_json(arguments["plan"]), identity) if from_ is None else earlier(folder, typed(from_, str))
         for sink in sinks_of(job.plan.nodes.values()):
             if sink.connect().traits.in_process:
                 raise HeadraceError(
@@ -56,7 +61,7 @@ class Request:
                     site=sink.site,
                 )
         choices = {str(name): typed(how, str) for name, how in typed(arguments["on_change"], Mapping).items()}
-        return cls(job, None if partitions is None else typed(partitions, int), choices, from_)
+        return cls(job, None if partitions is None else typed(partitions, int), choices, from_, identity)
 
     def replacement(self, checkpoint: Checkpoint, home: Path | None = None) -> Replacement:
         """Return the replacement of the version in an open checkpoint. `home`: the checkpoint of which it is a copy."""
@@ -88,13 +93,13 @@ def earlier(folder: Path, name: str) -> SparkJob:
     stored = stored_in(savepoint(folder, name).folder)
     if stored is None:
         raise nothing(f"the savepoint {name} of {folder} has no job", "name another savepoint")
-    return compiled(stored)
+    return compiled(Plan.from_json(stored.plan), stored.identity)
 
 
-def compiled(stored: Stored, plan: Plan | None = None) -> SparkJob:
-    """Compile the plan of a checkpoint. `plan`: the same under another name, or with sinks at other places."""
-    job = compile(Plan.from_json(stored.plan) if plan is None else plan)
-    return replace(job, shapes=as_stored(job.shapes, stored.identity))
+def compiled(plan: Plan, identity: Identity | None) -> SparkJob:
+    """Compile a plan. `identity`: that of the checkpoint which has stored it, maybe under another name or with other sinks."""
+    job = compile(plan)
+    return job if identity is None else replace(job, shapes=as_stored(job.shapes, identity))
 
 
 def nothing(what: str, cure: str) -> HeadraceError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from headrace.ops import Sink
 from headrace.ops.facts.keys import known_keys, lower
 from headrace.ops.operator import operator
+from headrace.plan import Plan
 from headrace.schema import Field, Struct
 from headrace.spark.checkpoint.compare import refuse_other_job, refuse_other_settings, with_frozen_schemas
 from headrace.spark.checkpoint.folder import Stored
@@ -19,7 +20,7 @@ from headrace.spark.compile.layout import widens
 from headrace.spark.deploy.correction import Form
 from headrace.spark.deploy.deployment import DROPPED, NEW, WAITS
 from headrace.spark.deploy.diff import Comparison, Version
-from headrace.spark.deploy.rebuild import obstacle, unordered
+from headrace.spark.deploy.rebuild import obstacle, shows_changes, unordered
 from headrace.spark.deploy.request import compiled
 from headrace.spark.deploy.rows_diff import EQUAL, UNKNOWN, SinkRows
 
@@ -47,8 +48,7 @@ class Pair:
     @property
     def key(self) -> tuple[str, ...]:
         """A key under which both versions have at most one row: that of the sink, else the smallest; empty if there is none."""
-        was, now = ({frozenset(operator(sink.input).sole_by), *known_keys(sink)} for sink in (self.old, self.new))
-        keys = [tuple(name for name in self.fields if name.lower() in lower(key)) for key in was & now]
+        keys = [tuple(name for name in self.fields if name.lower() in key) for key in _keys(self.old) & _keys(self.new)]
         return min(filter(None, keys), key=lambda names: (len(names), names), default=())
 
     def obstacle(self, job: SparkJob) -> str | None:
@@ -56,6 +56,12 @@ class Pair:
         why = obstacle(job, self.new) or self.old.connect().uncomparable(self.old.mode)
         why = why or unordered(Struct(self.old_form.fields)) or unordered(Struct(self.new_form.fields))
         return why or next((_misfit(was, now) for was, now in self.fields.values() if was and now and common(was, now) is None), None)
+
+
+def _keys(sink: Sink) -> set[frozenset[str]]:
+    # with changes as rows, the rows are those before
+    rows = sink.input.inputs[0] if shows_changes(sink) else sink.input
+    return {lower(operator(sink.input).sole_by), *known_keys(rows)}
 
 
 def common(was: Field, now: Field) -> str | None:
@@ -74,7 +80,7 @@ class Sinks:
     def __init__(self, version: SparkJob, home: Path, stored: Stored) -> None:
         refuse_other_job(version, stored, home)
         self._comparison = Comparison(Version.kept(home, stored), version)
-        self.old, self._new = with_frozen_schemas(compiled(stored), stored), self._comparison.job
+        self.old, self._new = with_frozen_schemas(compiled(Plan.from_json(stored.plan), stored.identity), stored), self._comparison.job
         refuse_other_settings(self._new, stored)
         renamed = self._comparison.renamed_sources()
         if renamed:

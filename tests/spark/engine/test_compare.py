@@ -1,0 +1,268 @@
+"""The rows that another version of a job computes differently, over the input that the job has read. Spark batch and Python know them."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import headrace as hr
+from headrace.spark.deploy.rows_diff import SinkRows
+from tests.spark.engine.jobs import files
+from tests.spark.engine.pairs import ROWS, add, held, read
+from tests.spark.engine.test_deploy_running import running, until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+SUMS = "SELECT k, sum(v) AS s, count(*) AS n FROM rows WHERE v > {} GROUP BY k"
+ALL = 10_000
+
+Row = Mapping[str, Any]
+
+
+def put(folder: Path, name: str, rows: Iterable[Row]) -> None:
+    place = folder / "in" / f"{name}.json"
+    place.parent.mkdir(exist_ok=True)
+    fresh = place.with_name(f".{name}")
+    fresh.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    fresh.rename(place)
+
+
+def bag(rows: Iterable[Row]) -> Counter[str]:
+    return Counter(json.dumps(row, sort_keys=True) for row in rows)
+
+
+def sinks(difference: hr.RowsDiff) -> dict[str, SinkRows]:
+    return {one.name: one for one in difference.sinks}
+
+
+def check(sink: SinkRows, old: Counter[str], new: Counter[str]) -> None:
+    """The differences of a sink are those of two bags of rows."""
+    gone, come = old - new, new - old
+    assert (sink.equal, sink.only_old, sink.only_new) == ((old & new).total(), gone.total(), come.total())
+    assert sink.verdict == ("differs" if gone or come else "equal")
+    assert _examples(sink, "old") == gone
+    assert _examples(sink, "new") == come
+    if sink.key:
+        keys = [{tuple(json.loads(row)[name] for name in sink.key) for row in rows} for rows in (gone, come)]
+        assert sink.changed == len(keys[0] & keys[1])
+    first = [json.dumps([(one.old or one.new or {})[name] for name in sink.key]) for one in sink.examples] if sink.key else []
+    assert len(set(first)) == len(first)
+
+
+def _examples(sink: SinkRows, version: str) -> Counter[str]:
+    shown: Counter[str] = Counter()
+    for one in sink.examples:
+        row = one.old if version == "old" else one.new
+        if row is not None:
+            shown[json.dumps(row, sort_keys=True)] += one.times
+    return shown
+
+
+def batch(spark: SparkSession, folder: Path, text: str) -> Counter[str]:
+    """The rows of a query over all rows so far, by Spark."""
+    spark.read.schema(ROWS).json(str(folder / "rows")).createOrReplaceTempView("rows")
+    return bag(row.asDict() for row in spark.sql(text).collect())
+
+
+def job(folder: Path, limit: int, *, follow: bool = False) -> hr.Job:
+    """Views of every form above a limit: changes as files and in Delta, a keyed table, added rows; and views that stay."""
+    rows = read(folder, "rows", ROWS, follow=follow)
+    sums, large = hr.sql(SUMS.format(limit), rows=rows), rows.filter(f"v > {limit}").select("k", "v")
+    return hr.job(
+        "sums",
+        sums.write.files(folder / "sums", format="json", mode="changes", name="changes"),
+        sums.write.delta(folder / "delta", key="k", name="delta"),
+        sums.write.jdbc(f"jdbc:sqlite:{folder / 'db'}", "sums", key=["k"], name="table"),
+        large.write.files(folder / "large", format="json", name="added"),
+        large.group_by("v").agg(n="count(*)").changes().write.files(folder / "shown", format="json", name="shown"),
+        rows.select("k", "v").write.files(folder / "stays", format="json", name="stays"),
+        large.write.console(name="screen"),
+    )
+
+
+def wanted(spark: SparkSession, folder: Path, limit: int) -> dict[str, Counter[str]]:
+    sums = batch(spark, folder, SUMS.format(limit))
+    large = batch(spark, folder, f"SELECT k, v FROM rows WHERE v > {limit}")
+    shown = batch(spark, folder, f"SELECT v, count(*) AS n FROM rows WHERE v > {limit} GROUP BY v")
+    return {"changes": sums, "delta": sums, "table": sums, "added": large, "shown": shown}
+
+
+def check_all(difference: hr.RowsDiff, old: dict[str, Counter[str]], new: dict[str, Counter[str]]) -> None:
+    compared = sinks(difference)
+    for name, before in old.items():
+        check(compared[name], before, new[name])
+    assert {name: compared[name].key for name in old} == {"changes": ("k",), "delta": ("k",), "table": ("k",), "added": (), "shown": ("v",)}
+    assert str(compared["stays"]) == "equal     stays: its rows are computed as before"
+    assert str(compared["screen"]) == "unknown   screen: it cannot be compared: a console sink cannot return its rows"
+
+
+def test_every_form_of_sink(tmp_path: Path, spark: SparkSession) -> None:
+    """A job that has stopped: its sinks are read where they are, and nothing changes."""
+    state = tmp_path / "state"
+    for part in range(2):
+        add(tmp_path, part)
+        job(tmp_path, 10).run(checkpoint=state, progress=False, flush=False, partitions=2)
+    was = files(tmp_path)
+    old, new = (wanted(spark, tmp_path, limit) for limit in (10, 44))
+    difference = hr.compare(state, job(tmp_path, 44), examples=ALL)
+    check_all(difference, old, new)
+    assert (difference.differs, difference.pause_seconds) == (True, None)
+    changes = sinks(difference)["changes"]
+    assert changes.only_old and changes.only_new and changes.changed
+    back = hr.compare(state, job(tmp_path, 10), examples=ALL)
+    assert {one.verdict for one in back.sinks} == {"equal"} and not back.differs
+    few = sinks(hr.compare(state, job(tmp_path, 44), examples=2))
+    assert few["added"].examples == sinks(difference)["added"].examples[:2]
+    assert sinks(hr.compare(state, job(tmp_path, 44), examples=0))["added"].examples == ()
+    now = files(tmp_path)
+    assert {name: data for name, data in now.items() if name != "state/candidate.lock"} == was
+    assert difference.epochs == job(tmp_path, 10).savepoint("then", checkpoint=state).epochs != {}
+
+
+def test_a_running_job_goes_on(tmp_path: Path, spark: SparkSession) -> None:
+    """The job reads more while the other version is computed: only what it had read when its sinks were read counts."""
+    state = tmp_path / "state"
+    add(tmp_path, 0)
+    with running(job(tmp_path, 10, follow=True), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 60)
+        old, new = (wanted(spark, tmp_path, limit) for limit in (10, 30))
+        steps: list[str] = []
+
+        def more(line: str) -> None:
+            if not steps:
+                add(tmp_path, 1)
+                until(lambda: run.progress.rows == 120)
+            steps.append(line)
+
+        difference = hr.compare(state, job(tmp_path, 30, follow=True), examples=ALL, progress=more)
+        check_all(difference, old, new)
+        assert difference.pause_seconds is not None
+        assert steps[0] == "computing the rows of 5 sinks"
+        assert held(tmp_path / "sums") == dict(wanted(spark, tmp_path, 10)["changes"])
+        check_all(hr.compare(state, job(tmp_path, 30, follow=True), examples=ALL), *(wanted(spark, tmp_path, limit) for limit in (10, 30)))
+        assert not (state / "candidate").exists() and not (state / "history.jsonl").exists()
+        assert (run.status, run.error) == ("running", None)
+    assert held(tmp_path / "sums") == dict(wanted(spark, tmp_path, 10)["changes"])
+
+
+PAIRS = {
+    "aggregate": ("SELECT k, sum(v) AS s FROM rows GROUP BY k", "SELECT k, max(v) AS s FROM rows GROUP BY k"),
+    "group": ("SELECT k AS g, count(*) AS n FROM rows GROUP BY k", "SELECT v % 7 AS g, count(*) AS n FROM rows GROUP BY v % 7"),
+    "bag": ("SELECT v % 5 AS v FROM rows", "SELECT v % 4 AS v FROM rows WHERE v > 7"),
+    "level": (
+        "SELECT n, count(*) AS keys FROM (SELECT k, count(*) AS n FROM rows GROUP BY k) GROUP BY n",
+        "SELECT n, count(*) AS keys FROM (SELECT k, count(*) AS n FROM (SELECT DISTINCT k, v FROM rows) GROUP BY k) GROUP BY n",
+    ),
+    "nothing": ("SELECT k, v FROM rows WHERE v > 10", "SELECT k, v FROM rows WHERE v > 1000"),
+    "written otherwise": ("SELECT k, sum(v) AS s FROM rows GROUP BY k", "SELECT k, sum(v + 0) AS s FROM rows GROUP BY k"),
+}
+
+
+def test_queries(tmp_path: Path, spark: SparkSession) -> None:
+    def version(which: int) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS)
+        views = ((name, hr.sql(texts[which], rows=rows)) for name, texts in PAIRS.items())
+        return hr.job("views", *(view.write.files(tmp_path / name, format="parquet", mode="changes", name=name) for name, view in views))
+
+    for part in range(2):
+        add(tmp_path, part)
+        version(0).run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    compared = sinks(hr.compare(tmp_path / "state", version(1), examples=ALL))
+    for name, texts in PAIRS.items():
+        check(compared[name], *(batch(spark, tmp_path, text) for text in texts))
+    assert compared["written otherwise"].verdict == "equal" and compared["group"].key == ("g",)
+
+
+def windows(folder: Path, size: str, out: str) -> hr.Job:
+    text = f"SELECT window.start AS began, k, count(*) AS n FROM rows GROUP BY k, window(ts, '{size}')"
+    closed = (
+        read(folder, "rows", ROWS).window(hr.tumble("ts", size), emit="close").group_by("window_start", "window_end", "k").agg(n="count(*)")
+    )
+    return hr.job(
+        "windows",
+        hr.sql(text, rows=read(folder, "rows", ROWS)).write.files(folder / out / "open", format="json", mode="changes", name="open"),
+        closed.select("k", "n", began="window_start").write.files(folder / out / "closed", format="json", name="closed"),
+    )
+
+
+def test_windows_close_as_in_the_job(tmp_path: Path) -> None:
+    """A window that has closed in the job has closed in the other version, and one that has not has not."""
+    for part in range(2):
+        add(tmp_path, part)
+        windows(tmp_path, "10 minutes", "old").run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    windows(tmp_path, "15 minutes", "new").run(checkpoint=tmp_path / "fresh", progress=False, flush=False)
+    compared = sinks(hr.compare(tmp_path / "state", windows(tmp_path, "15 minutes", "old"), examples=ALL))
+    for name in ("open", "closed"):
+        old, new = (Counter(held(tmp_path / out / name)) for out in ("old", "new"))
+        check(
+            compared[name],
+            *(bag({**json.loads(row), "began": json.loads(row)["began"][:19]} for row in rows.elements()) for rows in (old, new)),
+        )
+
+
+SCHEMA = "k string, x double, at struct<a: double, b: array<string>>, t timestamp, d decimal(6,2)"
+MEASURED = [
+    {"k": "a", "x": "NaN", "at": {"a": -0.0, "b": ["p", None]}, "t": "2026-01-01T00:00:00.123456Z", "d": 1.5},
+    {"k": "a", "x": "NaN", "at": {"a": -0.0, "b": ["p", None]}, "t": "2026-01-01T00:00:00.123456Z", "d": 1.5},
+    {"k": None, "x": -0.0, "at": None, "t": None, "d": None},
+    {"k": "b", "x": 1.0, "at": {"a": None, "b": []}, "t": "2026-01-02T00:00:00Z", "d": 2},
+    {"k": "c", "x": None, "at": {"a": 1.0, "b": None}, "t": None, "d": None},
+]
+
+
+def measured(folder: Path, text: str) -> hr.Job:
+    rows = hr.read.files(folder / "in", format="json", schema=SCHEMA, name="rows")
+    return hr.job("measured", rows.select("k", x=text, at="at", t="t", d="d").write.files(folder / "out", format="parquet", name="out"))
+
+
+def test_values(tmp_path: Path) -> None:
+    """NaN equals NaN, 0.0 equals -0.0, null equals null, also inside of other values. Examples are in the order of their columns."""
+    put(tmp_path, "1", MEASURED)
+    state = tmp_path / "state"
+    measured(tmp_path, "x").run(checkpoint=state, progress=False)
+    same = sinks(hr.compare(state, measured(tmp_path, "CASE WHEN x = 0 THEN 0.0D ELSE x + 0 END")))["out"]
+    assert (same.verdict, same.equal, same.only_old, same.only_new) == ("equal", 5, 0, 0)
+    difference = hr.compare(state, measured(tmp_path, "CASE WHEN k = 'a' THEN null WHEN k = 'b' THEN double('-Infinity') ELSE x END"))
+    assert str(sinks(difference)["out"]).splitlines() == [
+        "differs   out: 2 rows are equal, 3 only in the old version, 3 only in the new one",
+        '          + k="a", x=null, at={"a": 0.0, "b": ["p", null]}, t="2026-01-01T00:00:00.123456+00:00", d="1.50"  (2 times)',
+        '          - k="a", x="NaN", at={"a": 0.0, "b": ["p", null]}, t="2026-01-01T00:00:00.123456+00:00", d="1.50"  (2 times)',
+        '          + k="b", x="-Infinity", at={"a": null, "b": []}, t="2026-01-02T00:00:00+00:00", d="2.00"',
+        '          - k="b", x=1.0, at={"a": null, "b": []}, t="2026-01-02T00:00:00+00:00", d="2.00"',
+    ]
+    assert json.loads(json.dumps(difference.to_json(), allow_nan=False))["sinks"][0]["examples"][1] == {
+        "old": {"k": "a", "x": "NaN", "at": {"a": 0.0, "b": ["p", None]}, "t": "2026-01-01T00:00:00.123456+00:00", "d": "1.50"},
+        "new": None,
+        "times": 2,
+    }
+
+
+def keyed(folder: Path, columns: Mapping[str, str], key: str = "k") -> hr.Job:
+    rows = hr.read.files(folder / "in", format="json", schema="k int, v int", name="rows")
+    sums = rows.group_by(key).agg(**columns)
+    return hr.job("keyed", sums.write.files(folder / "out", format="json", mode="changes", name="out"))
+
+
+def test_columns(tmp_path: Path) -> None:
+    """A column that only one version has, a wider one, and one of another type."""
+    put(tmp_path, "1", [{"k": k, "v": v} for k, v in ((1, 5), (1, 6), (2, 7))])
+    state = tmp_path / "state"
+    keyed(tmp_path, {"n": "CAST(count(*) AS int)", "old": "max(v)"}).run(checkpoint=state, progress=False, flush=False)
+    difference = hr.compare(state, keyed(tmp_path, {"n": "count(*)", "new": "min(v)"}))
+    assert str(sinks(difference)["out"]).splitlines() == [
+        "differs   out: 0 rows are equal, 2 only in the old version, 2 only in the new one; 2 keys have another row",
+        "          ~ k=1, n=2, new=no column -> 5, old=6 -> no column",
+        "          ~ k=2, n=1, new=no column -> 7, old=7 -> no column",
+    ]
+    other = sinks(hr.compare(state, keyed(tmp_path, {"n": "CAST(count(*) AS string)", "old": "max(v)"})))["out"]
+    assert str(other) == "unknown   out: it cannot be compared: its column n is int in the old version, and string in the new one"
+    maps = sinks(hr.compare(state, keyed(tmp_path, {"n": "CAST(count(*) AS int)", "old": "map('m', max(v))"})))["out"]
+    assert str(maps) == "unknown   out: it cannot be compared: rows with maps or variants cannot be compared"
