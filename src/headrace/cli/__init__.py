@@ -41,26 +41,8 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(
-        run,
-        sql,
-        explain,
-        plan,
-        schema,
-        state,
-        letters,
-        savepoint,
-        diff,
-        compare,
-        deploy,
-        rescale,
-        rollback,
-        fork,
-        promote,
-        rewind,
-        status,
-        stop,
-    ),
+    *(run, sql, explain, plan, schema, state, letters, savepoint),
+    *(diff, compare, deploy, rescale, rollback, fork, promote, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )
 

@@ -64,7 +64,9 @@ def _beside(options: argparse.Namespace) -> int:
         dry_run=options.dry_run,
     )
     print(as_options(str(report)))
+    if options.dry_run:
+        return 1 if report.diff.refusals else 0
     job = [] if options.job is None else ["--job", options.job]
     paths = [word for name, path in {**load.paths(options), **moved}.items() for word in ("--path", f"{name}={path}")]
     print(f"run it: {shlex.join(['headrace', 'run', options.file, *job, '--as', options.beside, *paths])}")
-    return 1 if report.diff.refusals else 0
+    return 0

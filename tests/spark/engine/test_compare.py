@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import headrace as hr
+from headrace import cli
+from headrace.engine.fork import named
 from headrace.spark.deploy.rows_diff import SinkRows
 from tests.spark.engine.jobs import files
-from tests.spark.engine.pairs import ROWS, add, held, read
+from tests.spark.engine.pairs import ROWS, add, counting, held, read
 from tests.spark.engine.test_deploy_running import running, until
+from tests.unit.errors import check_error
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -188,7 +191,7 @@ def windows(folder: Path, size: str, out: str) -> hr.Job:
     )
     return hr.job(
         "windows",
-        hr.sql(text, rows=read(folder, "rows", ROWS)).write.files(folder / out / "open", format="json", mode="changes", name="open"),
+        hr.sql(text, rows=rows).write.files(folder / out / "open", format="json", mode="changes", name="open"),
         closed.select("k", "n", began="window_start").write.files(folder / out / "closed", format="json", name="closed"),
     )
 
@@ -209,7 +212,7 @@ def test_windows_close_as_in_the_job(tmp_path: Path) -> None:
 
 
 SCHEMA = "k string, x double, at struct<a: double, b: array<string>>, t timestamp, d decimal(6,2)"
-MEASURED = [
+MEASURED: list[Row] = [
     {"k": "a", "x": "NaN", "at": {"a": -0.0, "b": ["p", None]}, "t": "2026-01-01T00:00:00.123456Z", "d": 1.5},
     {"k": "a", "x": "NaN", "at": {"a": -0.0, "b": ["p", None]}, "t": "2026-01-01T00:00:00.123456Z", "d": 1.5},
     {"k": None, "x": -0.0, "at": None, "t": None, "d": None},
@@ -266,3 +269,152 @@ def test_columns(tmp_path: Path) -> None:
     assert str(other) == "unknown   out: it cannot be compared: its column n is int in the old version, and string in the new one"
     maps = sinks(hr.compare(state, keyed(tmp_path, {"n": "CAST(count(*) AS int)", "old": "map('m', max(v))"})))["out"]
     assert str(maps) == "unknown   out: it cannot be compared: rows with maps or variants cannot be compared"
+
+
+FILE = """
+import headrace as hr
+
+rows = hr.read.files("in", format="json", schema="k int, v int", name="rows")
+above = rows.filter("v > {limit}")
+job = hr.job(
+    "shop",
+    above.group_by("k").agg(s="sum(v)").write.files("sums", format="json", mode="changes", name="sums"),
+    above.write.files("large", format="json", name="large"),
+    rows.write.files("all", format="json", name="all"),
+    rows.write.files("{name}", format="json", name="{name}"),
+    above.write.files("texts", format="csv", name="texts"),
+)
+"""
+SINKS = ("sums", "large", "all", "other", "texts")
+
+
+def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The other version as a file, as a savepoint, as a fork. The whole output."""
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path, "1", [{"k": k, "v": v} for k, v in ((1, 3), (1, 7), (2, 4), (3, 9))])
+    Path("one.py").write_text(FILE.format(limit=1, name="renamed"))
+    Path("two.py").write_text(FILE.format(limit=5, name="other"))
+    hr.load("one.py").run(progress=False, flush=False)
+    hr.load("one.py").savepoint("then")
+    state = tmp_path / ".headrace" / "shop"
+
+    def compared(*arguments: str) -> tuple[int, list[str], str]:
+        capsys.readouterr()
+        code = cli.main(["compare", "shop", *arguments])
+        out, err = capsys.readouterr()
+        return code, out.splitlines(), err
+
+    code, output, steps = compared("two.py")
+    body = [
+        f"shop: from {state} to the job shop, over the rows read up to epoch 0",
+        "  differs   sums: 1 row is equal, 2 only in the old version, 1 only in the new one; 1 key has another row",
+        "            ~ k=1, s=10 -> 7",
+        "            - k=2, s=4",
+        "  differs   large: 2 rows are equal, 2 only in the old version, 0 only in the new one",
+        "            - k=1, v=3",
+        "            - k=2, v=4",
+        "  equal     all: its rows are computed as before",
+        "  new       other: only the new version has it",
+        "  unknown   texts: it cannot be compared: CSV does not return every value as it was written",
+        "  dropped   renamed: only the old version has it",
+    ]
+    assert (code, output[:-1], steps) == (1, body, "shop: computing the rows of 2 sinks\n")
+    assert output[-1].startswith("nothing was changed; done in ")
+    assert compared("two.py", "--examples", "1")[1][:-1] == [*body[:3], *body[4:6], *body[7:]]
+    code, output, _ = compared("two.py", "--json", "--path", "sums=elsewhere")
+    data = json.loads("\n".join(output))
+    assert (code, data["epochs"], data["pause_seconds"]) == (1, {"main": 0}, None)
+    assert data["sinks"][0] == {
+        "name": "sums",
+        "verdict": "differs",
+        "reasons": [],
+        "equal": 1,
+        "only_old": 2,
+        "only_new": 1,
+        "key": ["k"],
+        "changed": 1,
+        "examples": [{"old": {"k": 1, "s": 10}, "new": {"k": 1, "s": 7}, "times": 1}, {"old": {"k": 2, "s": 4}, "new": None, "times": 1}],
+    }
+    code, output, steps = compared(str(state / "savepoints" / "then"))
+    assert (code, steps, [line.split()[0] for line in output[1:-1]]) == (0, "", ["equal"] * 5)
+    places = {sink: f"fork/{sink}" for sink in SINKS}
+    hr.fork(state, named(hr.load("two.py").with_paths(places), "shop-2"), at="then")
+    put(tmp_path, "2", [{"k": 1, "v": 8}])
+    hr.load("one.py").run(progress=False, flush=False)
+    code, output, _ = compared("shop-2")
+    assert (code, output[0]) == (1, f"shop: from {state} to {tmp_path}/.headrace/shop-2, over the rows read up to epoch 1")
+    assert output[1:4] == [
+        "  differs   sums: 1 row is equal, 2 only in the old version, 1 only in the new one; 1 key has another row",
+        "            ~ k=1, s=18 -> 15",
+        "            - k=2, s=4",
+    ]
+    named(hr.load("two.py").with_paths({sink: f"alien/{sink}" for sink in SINKS}), "alien").run(progress=False, flush=False)
+    check_error(
+        """
+        CHECKPOINT_OTHER_JOB: <folder>/alien is of the job alien, which is no fork of the job shop in <folder>/shop
+          hint: compare it with another version of shop: a file, a savepoint, or a fork
+          more: headrace error CHECKPOINT_OTHER_JOB
+        """,
+        lambda: hr.compare(state, state.with_name("alien")),
+        hide={str(state.parent): "<folder>"},
+    )
+
+
+def programs(folder: Path, factor: int, out: str = "out") -> hr.Job:
+    counted = read(folder, "rows", ROWS).key_by("k").process(counting("int", factor=factor)).named("counted")
+    return hr.job("counted", counted.write.files(folder / out, format="json", name="counted_out"))
+
+
+def test_programs(tmp_path: Path) -> None:
+    """Handlers count, though a deploy keeps what they have written."""
+    add(tmp_path, 0)
+    state = tmp_path / "state"
+    programs(tmp_path, 1).run(checkpoint=state, progress=False, flush=False)
+    programs(tmp_path, 2, "other").run(checkpoint=tmp_path / "fresh", progress=False, flush=False)
+    assert sinks(hr.compare(state, programs(tmp_path, 1)))["counted_out"].reasons == ("its rows are computed as before",)
+    compared = sinks(hr.compare(state, programs(tmp_path, 2), examples=ALL))["counted_out"]
+    check(compared, *(Counter(held(tmp_path / out)) for out in ("out", "other")))
+    assert compared.verdict == "differs"
+
+
+def test_refusals(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    version = keyed(tmp_path, {"n": "count(*)"})
+    put(tmp_path, "1", [{"k": 1, "v": 1}])
+    wrong: tuple[tuple[Any, Any, str], ...] = (
+        (7, 10, "BAD_INPUT: hr.compare compares jobs and checkpoints, got 7"),
+        (version, True, "BAD_INPUT: examples cannot be True"),
+        (version, 10_001, "BAD_INPUT: examples cannot be 10001"),
+    )
+    with pytest.raises(hr.CheckpointError, match="NOT_A_CHECKPOINT"):
+        hr.compare(state, version)
+    version.run(checkpoint=state, progress=False, flush=False)
+    for new, examples, error in wrong:
+        with pytest.raises(hr.HeadraceError, match=error):
+            hr.compare(state, new, examples=examples)
+    keyed(tmp_path, {"n": "sum(v)"}).deploy(checkpoint=state)
+    waiting = sinks(hr.compare(state, keyed(tmp_path, {"n": "max(v)"})))["out"]
+    assert str(waiting) == "unknown   out: it did not get its rows of the last deploy so far"
+    keyed(tmp_path, {"n": "sum(v)"}).run(checkpoint=state, progress=False, flush=False)
+    (tmp_path / "in" / "1.json").unlink()
+    with pytest.raises(hr.CheckpointError, match="HISTORY_GONE"):
+        hr.compare(state, keyed(tmp_path, {"n": "max(v)"}))
+    assert not (state / "candidate").exists()
+
+
+def test_a_checkpoint_without_rows(tmp_path: Path) -> None:
+    """A job whose first epoch has not ended holds nothing."""
+    put(tmp_path, "1", [{"k": 1, "v": 1}])
+    state = tmp_path / "state"
+    keyed(tmp_path, {"n": "count(*)"}).run(checkpoint=state, progress=False, flush=False)
+    for log in (state / "queries" / "main" / "commits").iterdir():
+        log.unlink()
+    check_error(
+        """
+        NO_STATE: the checkpoint <state> has no rows that could be compared: no epoch is committed
+          hint: run the job first, or wait a moment
+          more: headrace error NO_STATE
+        """,
+        lambda: hr.compare(state, keyed(tmp_path, {"n": "sum(v)"})),
+        hide={str(state): "<state>"},
+    )
