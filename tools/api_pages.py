@@ -67,8 +67,8 @@ PAGES = {
     "jobs": (
         "Jobs",
         "Build jobs from sinks, run them, and read their summaries ([guide](../../guides/running.md)).",
-        "job Job load Run Summary Plan diff Diff Deployment Verdict fork Fork Savepoint Portable export_savepoint import_savepoint"
-        " Rewinding session secret",
+        "job Job load Run Summary Plan diff Diff compare RowsDiff SinkRows RowChange Deployment Verdict fork Fork Savepoint"
+        " Portable export_savepoint import_savepoint Rewinding session secret",
     ),
     "results": (
         "Results and state",

@@ -56,8 +56,9 @@ def compare(
         >>> rows = hr.compare(".headrace/spending", job(5))
         >>> print(rows)
         spending: from ....headrace/spending to the job spending, over the rows read up to epoch 0
-          differs   per_card: 0 rows are equal, 2 only in the old version, 1 only in the new one; 1 key has another row
-            ~ card="a", spent=907 -> 907
+          differs   per_card: 1 row is equal, 1 only in the old version, 0 only in the new one
+                    - card="b", spent=3
+        nothing was changed; done in ... s
     """
     refuse_while_loading("hr.compare")
     home = (old.checkpoint() if isinstance(old, Job) else _folder(old)).absolute()

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 FILE = """
 import headrace as hr
 
-rows = hr.read.files("rows", format="json", schema="k int, v int", name="rows", follow=True)
+rows = hr.read.files("rows", format="json", schema="k int, v int", name="rows", follow={follow})
 large = rows.filter("v > {limit}")
 job = hr.job(
     "shop",
@@ -35,8 +35,8 @@ job = hr.job(
 """
 
 
-def version(file: str, limit: int, database: str = "db", *, more: str = "") -> str:
-    Path(file).write_text(FILE.format(limit=limit, database=database, more=more))
+def version(file: str, limit: int, database: str = "db", *, more: str = "", follow: bool = True) -> str:
+    Path(file).write_text(FILE.format(limit=limit, database=database, more=more, follow=follow))
     return file
 
 
@@ -92,7 +92,7 @@ def test_beside_and_promote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
             )
             assert verdicts(promote(beside, paths={}, dry_run=True))["sums"] == "corrected"
             code, output = command("promote", "shop-2")
-            assert (code, output[0]) == (0, f"shop: was deployed to {state}")
+            assert (code, output[0], run.error) == (0, f"shop: was deployed to {state}", None)
             assert output[-2].endswith(" s and continues with this version")
             assert output[-1] == f"the fork stays in {beside}, and its sinks where they are"
             assert "  kept      sink     all" in output and [line for line in output if line.startswith("  corrected sink     sums: ")]
@@ -107,7 +107,10 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     add(tmp_path, 0)
     jobs = tmp_path / ".headrace"
-    one, more = version("one.py", 10), version("more.py", 10, "db-2", more='rows.write.files("out/more", format="json", name="more")')
+    one, more = (
+        version("one.py", 10, follow=False),
+        version("more.py", 10, "db-2", follow=False, more='rows.write.files("out/more", format="json", name="more")'),
+    )
     hr.load(one).run(progress=False, flush=False, partitions=1)
     deploy_beside(hr.load(more), "shop-2")
     check_error(
@@ -122,7 +125,7 @@ def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_error(
         """
         FOLDER_OWNED: more would write to <folder>/out/more, where the fork shop-2 writes
-          at <folder>/more.py:6: job = hr.job(
+          at more.py:*: rows.write.files("out/more", format="json", name="more")
           hint: give it another place, --path more=PATH, or deploy a file in which it has one
           more: headrace error FOLDER_OWNED
         """,

@@ -2,7 +2,8 @@
 
 The fork takes over what belongs to the state, and leaves what belongs to the parent:
 
-queries, corrections, sealing, sealed   taken over. An interrupted epoch is cut off: the fork reads its input in an epoch of its own
+queries, corrections, sealing, sealed   taken over, with new ids of the queries. An interrupted epoch is cut off: the fork reads its input
+                                        in an epoch of its own
 epochs                                  one identity for each query, chained to the parent's (`History.fork`)
 repaired                                taken over: repaired rows are input
 record                                  the counts of what was read are taken over; sinks have got no rows, and were written nowhere
@@ -31,7 +32,7 @@ from headrace.spark.checkpoint.ancestors import ID, Ancestor, store_ancestors
 from headrace.spark.checkpoint.channel import HISTORY
 from headrace.spark.checkpoint.corrections import FOLDER, undelivered
 from headrace.spark.checkpoint.folder import Stored, query_folder
-from headrace.spark.checkpoint.history import History
+from headrace.spark.checkpoint.history import History, renew_id
 from headrace.spark.checkpoint.record import newest, recorded
 
 FORK = "fork"
@@ -99,6 +100,7 @@ def _branch(folder: Path, stored: Stored, name: str, of_savepoint: bool) -> None
     _remove(folder / "epochs" / name)
     if ended >= 0:
         history.fork(ended, parent)
+        renew_id(query)
     else:
         # it has no state, and begins as a query that was never started
         _remove(query)

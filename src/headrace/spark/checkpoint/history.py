@@ -13,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from headrace.durable.atomic import create
+from headrace.durable.atomic import create, replace
 from headrace.durable.filelog import last_of, logs_read
 from headrace.durable.marks import Mark, named
 from headrace.durable.sums import CURE, read, text_of, unreadable
@@ -162,6 +163,12 @@ class History:
 def logged(query: Path, log: str) -> int:
     """Return the last epoch in one of Spark's logs of a query, `offsets` or `commits`; -1 if there is none."""
     return _newest(query / log, "")
+
+
+def renew_id(query: Path) -> None:
+    """Give a query an id of its own: Spark ends a query when another one of its id starts in the session."""
+    (query / ".metadata.crc").unlink(missing_ok=True)
+    replace(query / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
 
 
 def last_logged(folder: Path) -> Mapping[str, int]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from headrace.errors import HeadraceError
 from headrace.spark.checkpoint.corrections import FOLDER, Target
 from headrace.spark.checkpoint.corrections import log as log_corrections
 from headrace.spark.checkpoint.folder import Checkpoint
-from headrace.spark.checkpoint.history import History
+from headrace.spark.checkpoint.history import History, renew_id
 from headrace.spark.checkpoint.offsets import Offsets, again, joined, offset_name, write_logs
 from headrace.spark.checkpoint.record import Key, Record, Totals, Written
 from headrace.spark.checkpoint.schema_paths import mend
@@ -196,8 +195,7 @@ def _logs(
     if origins[0].query.name == query.name and first.exists():
         shutil.copy2(first, folder / "metadata")
     else:
-        # two queries with one id cannot run at once
-        atomic.replace(folder / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+        renew_id(folder)
     return logged
 
 

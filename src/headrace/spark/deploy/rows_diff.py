@@ -19,6 +19,15 @@ class RowChange:
 
     * `old`, `new`: the row in each version, as JSON by column; None if it has none. Both are there for a key with a changed row.
     * `times`: how many more such rows the one version has than the other.
+
+    Examples:
+        >>> import headrace as hr
+        >>> print(hr.RowChange({"card": "a", "spent": 907}, {"card": "a", "spent": 900}))
+        ~ card="a", spent=907 -> 900
+        >>> print(hr.RowChange(None, {"card": "b", "spent": 3}, times=2))
+        + card="b", spent=3  (2 times)
+        >>> hr.RowChange(None, {"card": "b", "spent": 3}).to_json()
+        {'old': None, 'new': {'card': 'b', 'spent': 3}, 'times': 1}
     """
 
     old: Mapping[str, Any] | None
@@ -55,6 +64,15 @@ class SinkRows:
     * `key`: the columns of its key, if it has one row for each key.
     * `changed`: the number of keys with another row; their rows are also in `only_old` and `only_new`. None without a key.
     * `examples`: the first [rows that differ](#RowChange), in the order of the key or of all columns.
+
+    Examples:
+        With the difference of [`hr.RowsDiff`](#RowsDiff):
+
+        >>> sink = rows.sinks[0]  # doctest: +SKIP
+        >>> sink.verdict, sink.only_old, sink.only_new, sink.key, sink.changed  # doctest: +SKIP
+        ('differs', 1, 0, ('card',), 0)
+        >>> sink.to_json()["examples"]  # doctest: +SKIP
+        [{'old': {'card': 'b', 'spent': 3}, 'new': None, 'times': 1}]
     """
 
     name: str
@@ -94,6 +112,22 @@ class RowsDiff:
     * `sinks`: a [`SinkRows`](#SinkRows) for each sink.
     * `pause_seconds`: how long a running job paused while rows of its sinks were copied; None if none was running.
     * `seconds`: the duration.
+
+    Examples:
+        >>> import headrace as hr
+        >>> charges = hr.read.memory([("a", 900), ("b", 3)], "card string, amount int", name="charges")
+        >>> def job(limit):
+        ...     spent = charges.filter(f"amount > {limit}").group_by("card").agg(spent="sum(amount)")
+        ...     return hr.job("bills", spent.write.files("bills", format="json", mode="changes", name="per_card"))
+        >>> _ = job(0).run(progress=False)
+        >>> rows = hr.compare(job(0), job(5))
+        >>> print(rows)
+        bills: from ....headrace/bills to the job bills, over the rows read up to epoch 0
+          differs   per_card: 1 row is equal, 1 only in the old version, 0 only in the new one
+                    - card="b", spent=3
+        nothing was changed; done in ... s
+        >>> rows.differs, rows.to_json()["epochs"]
+        (True, {'main': 0})
     """
 
     job: str

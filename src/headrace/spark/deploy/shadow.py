@@ -23,7 +23,7 @@ from headrace.jvm.session import session
 from headrace.ops import Sink, kind_of, sources_of
 from headrace.plan import Node, order
 from headrace.spark.checkpoint.folder import Stored
-from headrace.spark.checkpoint.history import logged
+from headrace.spark.checkpoint.history import logged, renew_id
 from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
 from headrace.spark.checkpoint.record import Key, Totals, recorded
 from headrace.spark.checkpoint.schema_paths import mend
@@ -137,7 +137,7 @@ class ShadowRun:
         (self._folder / "repaired").symlink_to(self._real / "repaired")
         for query in self._identity.queries:
             (self._query(query) / "offsets").mkdir(parents=True)
-            atomic.replace(self._query(query) / "metadata", f'{{"id":"{uuid.uuid4()}"}}')
+            renew_id(self._query(query))
         plan = self._job.plan
         stored = Stored(uuid.uuid4().hex, plan.job, plan.to_json(), self._job.settings, self._partitions, self._identity)
         atomic.replace(self._folder / "job.json", text_of(stored.to_json(), indent=1))
