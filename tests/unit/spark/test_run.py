@@ -20,6 +20,7 @@ from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import Identity, QueryIdentity
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.levels import Query
+from headrace.spark.run.commands import Work
 from headrace.spark.run.counts import Tally
 from headrace.spark.run.epochs import Committer
 from headrace.spark.run.outside import Deploys, Monitor
@@ -269,6 +270,10 @@ class Switching:
         self._started = started
 
     def accept(self, command: Command) -> None: ...
+
+    @property
+    def held(self) -> Work:
+        return Work(lambda command: {})
 
     def switch(self, command: Command) -> tuple[Started, dict[str, object]]:
         fresh = [replace(query) for query in self._started.queries]
