@@ -17,7 +17,6 @@ from headrace.plan import Plan, displayed
 from headrace.spark.checkpoint import savepoints
 from headrace.spark.checkpoint.ancestors import ancestors, line
 from headrace.spark.checkpoint.forked import origin
-from headrace.spark.checkpoint.record import place_of
 from headrace.spark.deploy.deploy import deploy
 from headrace.spark.deploy.deployment import Deployment
 from headrace.spark.deploy.fork import Fork
@@ -40,8 +39,8 @@ def deploy_beside(
     """
     home = job.checkpoint(checkpoint).absolute()
     stored_job(home)
-    taken = {place for one in line((home,)) for place in one.places}
-    sinks = [sink for sink in sinks_of(job.plan.nodes.values()) if "path" in sink.options and place_of(sink.connect()) in taken]
+    jobs = line(home)
+    sinks = [sink for sink in sinks_of(job.plan.nodes.values()) if "path" in sink.options and any(one.at(sink.connect()) for one in jobs)]
     moved = {str(sink.name): f"{str(sink.options['path']).rstrip('/')}-{name}" for sink in sinks}
     version = named(job.with_paths(moved), name)
     moment = f"beside-{name}"
@@ -93,13 +92,13 @@ def promote(
 
 def _refuse_sinks_of_fork(plan: Plan, folder: Path, name: str) -> None:
     """Refuse sinks at the places of the fork: those that the parent lacks, or writes in another form."""
-    own = line((folder,))[0].places
+    fork = line(folder)[0]
     for sink in sinks_of(plan.nodes.values()):
         connected = sink.connect()
-        if place_of(connected) in own and not (connected.traits.displays or connected.traits.in_process):
+        if fork.at(connected) is not None and not (connected.traits.displays or connected.traits.in_process):
             raise HeadraceError(
                 "FOLDER_OWNED",
-                f"{sink.name} would write to {place_of(connected)}, where the fork {name} writes",
+                f"{sink.name} would write to {connected.location}, where the fork {name} writes",
                 hint=f"give it another place, --path {sink.name}=PATH, or deploy a file in which it has one",
                 site=sink.site,
             )
