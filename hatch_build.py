@@ -34,7 +34,9 @@ class KernelHook(BuildHookInterface[Any]):
         try:
             built = kernel.kernel_jar()
         except ImportError as problem:
-            raise SystemExit(f"the wheel holds a jar that is compiled against Spark: install pyspark==4.3.* first ({problem})") from problem
+            raise SystemExit(
+                f"the wheel holds a jar that is compiled against Spark: install {kernel.REQUIREMENT} first ({problem})"
+            ) from problem
         except HeadraceError as problem:
             raise SystemExit(f"the wheel holds a jar, and that cannot be built here.\n{problem}") from problem
         shutil.rmtree(kernel.SHIPPED, ignore_errors=True)

@@ -1,4 +1,7 @@
-"""The law of the gate: Spark's volatile parts are named in `gate` folders alone, PySpark's private ones in `headrace/jvm` alone."""
+"""The law of the gate: Spark's volatile parts are named in `gate` folders alone, PySpark's private ones in `headrace/jvm` alone.
+
+What differs between two versions of Spark has a folder for each version in a gate, with the same files.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from headrace.jvm.compile import SUPPORTED
 from tests.unit.test_kernel import COMMENT, GATES, PAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "headrace"
+VERSIONS = tuple(f"spark{version.replace('.', '')}" for version in SUPPORTED)
 
 # Names are given below `org.apache.spark`. What neither list has is volatile: Spark changes it between versions without a word.
 PUBLIC = (
@@ -80,8 +85,12 @@ def scala() -> Iterator[tuple[Path, str]]:
             yield file, file.read_text(encoding="utf-8")
 
 
+def at_gate(file: Path) -> bool:
+    return file.parent.name == "gate" or (file.parent.parent.name == "gate" and file.parent.name in VERSIONS)
+
+
 def broken() -> dict[str, tuple[str, ...]]:
-    names_by_file = {file: volatile(text) for file, text in scala() if file.parent.name != "gate"}
+    names_by_file = {file: volatile(text) for file, text in scala() if not at_gate(file)}
     python = (file for file in sorted(SOURCE.rglob("*.py")) if not file.is_relative_to(SOURCE / "jvm"))
     names_by_file |= {file: private(file.read_text(encoding="utf-8")) for file in python}
     return {file.relative_to(SOURCE).as_posix(): tuple(sorted(names)) for file, names in names_by_file.items() if names}
@@ -93,14 +102,22 @@ def test_volatile_parts_are_named_at_the_gate() -> None:
 
 def test_packages_of_spark_lie_at_the_gate() -> None:
     within = {file for file, text in scala() if re.search(r"^\s*package org\.apache\.spark\b", text, re.M)}
-    assert {file.relative_to(SOURCE).as_posix() for file in within if file.parent.name != "gate"} == set()
+    assert {file.relative_to(SOURCE).as_posix() for file in within if not at_gate(file)} == set()
+
+
+def test_each_version_of_spark_has_the_same_files() -> None:
+    paths = [file.relative_to(SOURCE) for file, _ in scala()]
+    of_versions = {version: {path.parents[1] / path.name for path in paths if path.parent.name == version} for version in VERSIONS}
+    assert len({frozenset(files) for files in of_versions.values()}) == 1
+    assert not set(paths) & set().union(*of_versions.values())
+    assert [path for path in paths if any(re.fullmatch(r"spark\d\d", part) for part in path.parts) and not at_gate(path)] == []
 
 
 def test_the_page_has_the_gate() -> None:
     (section,) = re.findall(r"^## The gate$(.*?)^## ", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     rows = re.findall(r"^\| (?:(\w+): )?(`\w+`(?:, `\w+`)*) \|", section, re.M)
     named = [(connector or "kernel", name) for connector, names in rows for name in re.findall(r"\w+", names)]
-    there = [(file.relative_to(SOURCE).parts, file.stem) for file, _ in scala() if file.parent.name == "gate"]
+    there = {(file.relative_to(SOURCE).parts[:2], file.stem) for file, _ in scala() if at_gate(file)}
     assert sorted(named) == sorted((parts[1] if parts[0] == "connectors" else "kernel", name) for parts, name in there)
 
 

@@ -27,6 +27,10 @@ from headrace.jvm.cache import folder
 from headrace.jvm.java import Java, find
 from headrace.jvm.locale import utf8_environment
 
+SUPPORTED = ("4.2", "4.3")
+"""The minor versions of Spark for which the kernel has sources."""
+REQUIREMENT = "pyspark>=4.2,<4.4"
+"""The same as pip takes it."""
 SOURCES = Path(__file__).parents[1] / "kernel"
 SHIPPED = Path(__file__).parent / "jar"
 CLASSES = SHIPPED / "classes.txt"
@@ -37,6 +41,9 @@ KEY_ENTRY = "headrace/kernel.key"
 # Part of the key. It changes with the build below, so that jars built before are not reused.
 _FORMAT = "1"
 _FLAGS = ("-nowarn",)
+
+_OF_VERSION = re.compile(r"spark\d\d")
+"""The name of a folder with what only one minor version of Spark has."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,16 @@ class Unit:
 @cache
 def kernel() -> Unit:
     """Return the kernel's sources, read once per process: a file that is edited meanwhile must not end up in a jar with another's key."""
-    return Unit(spark_version(), sources(SOURCES))
+    spark = spark_version()
+    return Unit(spark, sources(SOURCES, spark))
 
 
-def sources(folder: Path) -> tuple[tuple[str, bytes], ...]:
-    """Return the Scala files in a folder and below, with their relative paths."""
-    return tuple((file.relative_to(folder).as_posix(), file.read_bytes()) for file in sorted(folder.rglob("*.scala")))
+def sources(folder: Path, spark: str) -> tuple[tuple[str, bytes], ...]:
+    """Return the Scala files in a folder and below, with their relative paths; of folders such as `spark43` only that of this Spark."""
+    own = f"spark{minor(spark).replace('.', '')}"
+    files = (file.relative_to(folder) for file in sorted(folder.rglob("*.scala")))
+    fitting = (file for file in files if all(part == own for part in file.parts if _OF_VERSION.fullmatch(part)))
+    return tuple((file.as_posix(), (folder / file).read_bytes()) for file in fitting)
 
 
 def kernel_jar() -> Path:
@@ -109,6 +120,14 @@ def spark_version() -> str:
         f"there is no Spark with Scala 2.13 in {spark_jars().parent}",
         hint="unset SPARK_HOME to use the Spark of the package pyspark, which headrace needs anyway",
     )
+
+
+def minor(version: str) -> str:
+    """
+    >>> minor("4.3.0"), minor("4.2.1-SNAPSHOT")
+    ('4.3', '4.2')
+    """
+    return ".".join(version.split(".")[:2])
 
 
 def build(unit: Unit, target: Path) -> None:

@@ -50,16 +50,17 @@ def _python() -> Check:
 
 
 def _pyspark() -> Check:
+    cure = f'pip install "{compile.REQUIREMENT}" (headrace supports Spark {" and ".join(compile.SUPPORTED)})'
     try:
         version = metadata.version("pyspark")
         spark = compile.spark_version()
     except metadata.PackageNotFoundError:
-        return Check("pyspark", False, "not installed", 'pip install "pyspark==4.3.*"')
+        return Check("pyspark", False, "not installed", cure)
     except HeadraceError as problem:
         return Check("pyspark", False, problem.message, problem.hint)
     if version != spark:
         return Check("pyspark", False, f"{version}, but SPARK_HOME is a Spark {spark}", "unset SPARK_HOME, or install the same version.")
-    return Check("pyspark", version.startswith("4.3."), f"{version} at {launch.spark_home()}", 'pip install "pyspark==4.3.*"')
+    return Check("pyspark", compile.minor(version) in compile.SUPPORTED, f"{version} at {launch.spark_home()}", cure)
 
 
 def _java() -> Check:

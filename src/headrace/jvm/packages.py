@@ -74,7 +74,7 @@ def unit(packages: Packages) -> Unit:
     if packages.scala is None:
         raise ValueError(f"{packages.name} has no Scala")
     against = [(kernel().key, kernel_jar()), *((jar.sha256, fetch.place(jar)) for jar in packages.jars)]
-    return Unit(kernel().spark, sources(packages.scala), packages.name or "connector", tuple(against))
+    return Unit(kernel().spark, sources(packages.scala, kernel().spark), packages.name or "connector", tuple(against))
 
 
 def installed(module: str) -> bool:

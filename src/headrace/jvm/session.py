@@ -16,7 +16,7 @@ from headrace.errors import HeadraceError
 from headrace.interrupts import SIGNALS, held, interactive, interruptible
 from headrace.jvm import archive, fetch, gateway, launch, preparing
 from headrace.jvm.cache import has_user_name
-from headrace.jvm.compile import CLASSES, KEY_ENTRY, kernel, kernel_jar, spark_version
+from headrace.jvm.compile import CLASSES, KEY_ENTRY, REQUIREMENT, SUPPORTED, kernel, kernel_jar, minor, spark_version
 from headrace.jvm.java import find
 from headrace.masking import follow, hide, is_secret, masked_problem
 from headrace.spelling import suggestion
@@ -280,7 +280,13 @@ def _same_version(version: str, place: str) -> None:
         raise HeadraceError(
             "SPARK_VERSION",
             f"{place} has Spark {version}, but the package pyspark is {pyspark.__version__}",
-            hint="use the same version on both sides; headrace supports Spark 4.3",
+            hint=f"use the same version on both sides; headrace supports Spark {' and '.join(SUPPORTED)}",
+        )
+    if minor(version) not in SUPPORTED:
+        raise HeadraceError(
+            "SPARK_VERSION",
+            f"{place} has Spark {version}, but headrace supports Spark {' and '.join(SUPPORTED)}",
+            hint=f'pip install "{REQUIREMENT}"',
         )
 
 

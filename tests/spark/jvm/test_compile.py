@@ -5,13 +5,17 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging import requirements
 
 from headrace.jvm import compile as module
 from tests.unit.errors import check_error
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -58,6 +62,22 @@ def test_the_key_depends_on_sources_and_spark() -> None:
     ]
     assert len({kernel.key for kernel in (base, *others)}) == 4
     assert module.Unit("4.3.0", (("a.scala", b"x"),)).key == base.key
+
+
+def test_sources_of_another_spark_are_left_out(sources: Path) -> None:
+    for folder in ("one", "one/spark42", "one/spark43/deep", "sparks"):
+        (sources / folder).mkdir(parents=True, exist_ok=True)
+        (sources / folder / "Two.scala").touch()
+    both = {"one/One.scala", "one/Two.scala", "sparks/Two.scala"}
+    assert {name for name, _ in module.sources(sources, "4.2.1")} == {*both, "one/spark42/Two.scala"}
+    assert {name for name, _ in module.sources(sources, "4.3.0")} == {*both, "one/spark43/deep/Two.scala"}
+
+
+def test_every_supported_spark_can_be_installed() -> None:
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert module.REQUIREMENT in described["project"]["dependencies"]
+    allowed = requirements.Requirement(module.REQUIREMENT).specifier
+    assert [f"4.{n}" for n in range(10) if allowed.contains(f"4.{n}.0")] == list(module.SUPPORTED)
 
 
 def test_a_source_that_does_not_compile(sources: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyspark
 import pytest
 
 from headrace.jvm import compile as kernel
@@ -124,11 +125,24 @@ def test_a_spark_home_without_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_session_of_another_version() -> None:
     check_error(
         """
-        SPARK_VERSION: the session has Spark 4.0.1, but the package pyspark is 4.3.0
-          hint: use the same version on both sides; headrace supports Spark 4.3
+        SPARK_VERSION: the session has Spark 4.0.1, but the package pyspark is <version>
+          hint: use the same version on both sides; headrace supports Spark 4.2 and 4.3
           more: headrace error SPARK_VERSION
         """,
         lambda: module._same_version("4.0.1", "the session"),
+        hide={pyspark.__version__: "<version>"},
+    )
+
+
+def test_a_spark_that_is_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "4.1.2")
+    check_error(
+        """
+        SPARK_VERSION: SPARK_HOME has Spark 4.1.2, but headrace supports Spark 4.2 and 4.3
+          hint: pip install "pyspark>=4.2,<4.4"
+          more: headrace error SPARK_VERSION
+        """,
+        lambda: module._same_version("4.1.2", "SPARK_HOME"),
     )
 
 

@@ -17,7 +17,6 @@ object Export {
     Confs.settings(request).foreach { case (name, value) => own.conf.set(name, value) }
     val text = Settings.under(own)(ExportText.reader.read(new ObjectMapper().readTree(request), ""))
     val stores = text.from.collect { case one: StoresText => one }
-    stores.foreach(one => Confs.stored(own, one.partitions, one.folder).foreach { case (name, value) => own.conf.set(name, value) })
     // Each task writes the files of several operators at once, instead of sorting its rows by operator.
     own.conf.set("spark.sql.maxConcurrentOutputFileWriters", OpenFiles.toString)
     Inside.plansBy(own, StageStrategy)

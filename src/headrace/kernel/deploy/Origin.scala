@@ -1,7 +1,7 @@
 package headrace.deploy
 
 import headrace.document.{OriginText, PortableText, StoresText}
-import headrace.query.Chain
+import headrace.query.{Chain, Confs}
 import headrace.state.{Portable, SparkState}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils.toAttributes
@@ -34,8 +34,11 @@ private[deploy] object Origin {
   }
 }
 
-/** A stored query. */
-private[deploy] final class Stores(own: SparkSession, text: StoresText) extends Origin {
+/** A stored query, read under its own settings: its number of partitions may be another one than that of the query that gets the state. */
+private[deploy] final class Stores(session: SparkSession, text: StoresText) extends Origin {
+  private val own = Inside.clone(session)
+  Confs.stored(own, text.partitions, text.folder).foreach { case (name, value) => own.conf.set(name, value) }
+
   private val operators: Map[Int, (Int, String)] =
     Chain.operators(own, text.folder, text.epoch)
 

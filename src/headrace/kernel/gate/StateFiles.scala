@@ -38,12 +38,17 @@ object StateFiles {
   def variable(session: SparkSession, checkpoint: String, epoch: Long, operator: Int, name: String): DataFrame =
     reader(session, checkpoint, epoch, operator).option(StateSourceOptions.STATE_VAR_NAME, name).load()
 
-  private def reader(session: SparkSession, checkpoint: String, epoch: Long, operator: Int): DataFrameReader =
+  private def reader(session: SparkSession, checkpoint: String, epoch: Long, operator: Int): DataFrameReader = {
+    coordinated(session)
     session.read
       .format("statestore")
       .option(StateSourceOptions.PATH, reachable(checkpoint))
       .option(StateSourceOptions.BATCH_ID, epoch)
       .option(StateSourceOptions.OPERATOR_ID, operator.toLong)
+  }
+
+  /** Registers Spark's coordinator of stores, as the first query of a session does. Spark 4.2 loads and writes no snapshot without it. */
+  private def coordinated(session: SparkSession): Unit = session.streams
 
   private val links = new ConcurrentHashMap[String, String]
 
@@ -84,6 +89,7 @@ object StateFiles {
     */
   def write(own: SparkSession, checkpoint: String, epoch: Long, watermark: Long, mode: TimeMode, key: Int, input: StructType)(
       chain: Seq[Written]): Unit = {
+    coordinated(own)
     val session = own.asInstanceOf[classic.SparkSession]
     val path = new Path(checkpoint)
     val whole = path.getFileSystem(session.sessionState.newHadoopConf()).makeQualified(path).toString

@@ -4,7 +4,6 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.ExternalAppendOnlyUnsafeRowArray
 import org.apache.spark.sql.execution.metric.SQLMetric
-import org.apache.spark.sql.execution.window.WindowEvaluatorFactoryBase
 import org.apache.spark.sql.internal.SQLConf
 
 /** Spark's own evaluation of window functions over one partition at a time.
@@ -22,6 +21,7 @@ final class WindowFunctions(
   private val after = UnsafeProjection.create(result)
   private var frames: WindowFunctions.Frames = _
   private var buffer: ExternalAppendOnlyUnsafeRowArray = _ // belongs to the task
+  private var count = 0L // of the rows in the buffer
   private var rest: Iterator[UnsafeRow] = Iterator.empty
   private var index = 0
 
@@ -38,13 +38,17 @@ final class WindowFunctions(
     if (frames == null) frames = new WindowFunctions.Frames(functions, order, columns)
     if (buffer == null) buffer = WindowFunctions.buffer()
     clear()
-    rows.foreach(row => buffer.add(before(row)))
+    count = 0
+    rows.foreach { row =>
+      buffer.add(before(row))
+      count += 1
+    }
     if (!buffer.isEmpty) restart()
   }
 
   /** Returns to the position before the first row. */
   def restart(): Unit = {
-    frames.prepare(buffer)
+    frames.prepare(buffer, count)
     rest = buffer.generateIterator()
     index = 0
   }
@@ -82,7 +86,7 @@ private object WindowFunctions {
 
   /** The frames of all functions, compiled. */
   private final class Frames(functions: Seq[NamedExpression], order: Seq[SortOrder], columns: Seq[Attribute])
-      extends WindowEvaluatorFactoryBase {
+      extends WindowFrames {
     override def windowExpression: Seq[NamedExpression] = functions
     override def partitionSpec: Seq[Expression] = Nil
     override def orderSpec: Seq[SortOrder] = order
@@ -98,8 +102,8 @@ private object WindowFunctions {
     /** Whether some frame keeps a tree of partial results, whose memory belongs to the task. */
     val belongToTask: Boolean = frames.exists(_.isInstanceOf[AutoCloseable])
 
-    def prepare(rows: ExternalAppendOnlyUnsafeRowArray): Unit = {
-      checkPartitionSizeLimit(rows.length, frames)
+    def prepare(rows: ExternalAppendOnlyUnsafeRowArray, count: Long): Unit = {
+      checkSize(count, frames)
       frames.foreach(_.prepare(rows))
     }
 

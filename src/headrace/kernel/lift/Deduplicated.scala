@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
   * Spark takes the first value of each column separately, which are of one row only because it sees the rows in one order.
   */
 private object Deduplicated extends Rule[LogicalPlan] {
-  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case Deduplicate(keys, child, _) =>
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp { case deduplicate: Deduplicate =>
+    import deduplicate.{child, keys}
     val others = child.output.filterNot(a => keys.exists(_.exprId == a.exprId))
     if (others.isEmpty) Aggregate(child.output, child.output, child)
     else {

@@ -32,13 +32,17 @@ private[headrace] object Confs {
     "spark.sql.codegen.wholeStage.union.enabled" -> "false",
     // Sources are identified by name from the first epoch on: neither setting can be switched on later.
     "spark.sql.streaming.queryEvolution.enableSourceEvolution" -> "true",
-    "spark.sql.streaming.offsetLog.formatVersion" -> "2"
+    "spark.sql.streaming.offsetLog.formatVersion" -> "2",
+    // Spark 4.2 cannot check that: it compares numbers of partitions, which it does not log.
+    "spark.sql.streaming.checkUnfinishedRepartitionOnRestart" -> "false"
   ) ++ stores(document.partitions) ++ files(session, checkpoint) ++ clock(document)
 
   private def stores(partitions: Int): Map[String, String] = Map(
     // A replayed epoch must send the same rows to the same partitions.
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.shuffle.partitions" -> partitions.toString,
+    // Spark takes it from the log of offsets, but 4.2 does not log it.
+    "spark.sql.streaming.internal.stateStore.partitions" -> partitions.toString,
     "spark.sql.streaming.stateStore.providerClass" -> StateFiles.provider,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
     // Otherwise each put first reads the key, to count rows for a metric that is not used.

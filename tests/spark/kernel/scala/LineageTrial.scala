@@ -118,7 +118,7 @@ private final class Trial(session: SparkSession, folder: String) {
   }
 
   private def in(store: StateStore, bound: Boolean)(work: SparkState => Unit): Unit = {
-    val handle = new StatefulProcessorHandleImpl(store, UUID.randomUUID(), keys, TimeMode.None(), true, None, None, Map.empty, None)
+    val handle = new StatefulProcessorHandleImpl(store, UUID.randomUUID(), keys, TimeMode.None())
     if (bound) Lineage.bound(handle)
     val state = new SparkState(handle, level = 1, hasClock = false, hasBags = false)
     state.at(0L, SparkState.NotRinging, null, new Array[Long](Counts.names.length))

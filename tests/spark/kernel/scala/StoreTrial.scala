@@ -28,7 +28,7 @@ package headrace.bag {
 
       def epoch(work: SparkState => Unit): Unit = {
         val store = Provider.store(provider, version)
-        val handle = new StatefulProcessorHandleImpl(store, UUID.randomUUID(), keys, TimeMode.None(), true, None, None, Map.empty, None)
+        val handle = new StatefulProcessorHandleImpl(store, UUID.randomUUID(), keys, TimeMode.None())
         val state = new SparkState(handle, level = 1, hasClock = false, hasBags = true)
         state.at(0L, SparkState.NotRinging, null, new Array[Long](Counts.names.length))
         work(state)
