@@ -3,12 +3,13 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all certify lint parts generated docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors bench-life wheel lock clean
+.PHONY: help setup demo test test-all test-spark42 certify lint parts generated docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors bench-life wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
 	@echo "make test         checks and tests, at most 30 minutes on two cores"
 	@echo "make test-all     every test; can be stopped and goes on where it was; results in docs/results/"
+	@echo "make test-spark42 a sample of the tests on the older Spark, 4.2, in an environment of its own, .venv42"
 	@echo "make certify      kills jobs of every connector at every point; can be stopped and goes on where it was; docs/concepts/faults.md"
 	@echo "make lint         ruff, mypy, codespell and a check of the prose"
 	@echo "make parts        the case classes by which the kernel reads what Python sends, from its dataclasses"
@@ -44,6 +45,15 @@ test: lint
 
 test-all: lint
 	$(PYTHON) tools/test_all.py
+
+# The unit tests and the kernel's, queries against batch, checkpoints and portable savepoints that Spark 4.3 wrote, deploys, and the demo.
+SPARK42_SAMPLE := tests/unit tests/spark/kernel tests/spark/layers tests/spark/sql/test_corpus.py tests/spark/sql/test_operator_names.py \
+  tests/spark/jvm/test_session.py tests/spark/engine/test_golden.py tests/spark/engine/test_portable.py tests/spark/engine/test_deploy.py
+
+test-spark42:
+	@sh tools/setup.sh spark42
+	.venv42/bin/python -m pytest -q -m "not full" -n auto --dist loadfile --no-loadscope-reorder $(SPARK42_SAMPLE)
+	.venv42/bin/python -m headrace demo --out out/demo-spark42
 
 certify: setup
 	$(PYTHON) tools/certify_all.py

@@ -3,6 +3,8 @@
 python tools/golden.py           writes tests/golden/FORMAT anew; files of a released version are never written again
 python tools/golden.py views     one case of it
 python tools/golden.py --portable [views]   only the portable savepoints of its checkpoints
+
+On the older Spark (.venv42/bin/python) it writes a few checkpoints to tests/golden/spark42.
 """
 
 from __future__ import annotations
@@ -14,20 +16,23 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+OF_OLDER = ["cells", "corrected", "held", "views"]
 
 
 def main() -> None:
     """Write all cases, or those named. Each also runs to its end: a golden whose last run fails would be worthless."""
     sys.path.insert(0, str(ROOT))
-    from tests.golden import DEPLOYS, GOLDEN
+    from tests.golden import DEPLOYS, GOLDEN, OLDER
 
+    from headrace.jvm.compile import SUPPORTED, minor, spark_version
     from headrace.plan.codec import without_sites
     from headrace.spark.checkpoint.folder import FORMAT
     from tools.golden_jobs import CASES, PLANS
 
-    target = GOLDEN / str(FORMAT)
+    on_older = minor(spark_version()) != SUPPORTED[-1]
+    target = OLDER if on_older else GOLDEN / str(FORMAT)
     only_portable = "--portable" in sys.argv
-    options = [option for option in sys.argv[1:] if option != "--portable"] or [*PLANS, *CASES]
+    options = [option for option in sys.argv[1:] if option != "--portable"] or (OF_OLDER if on_older else [*PLANS, *CASES])
     if only_portable:
         for name in CASES:
             if name in options:

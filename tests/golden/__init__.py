@@ -7,6 +7,7 @@
     golden/1/checkpoints/NAME/checkpoint/  the checkpoint after all runs but the last
     golden/1/checkpoints/NAME/result/      and what the sinks had written by then
     golden/1/checkpoints/NAME/portable/    the same checkpoint as a portable savepoint, from format 5 on
+    golden/spark42/checkpoints/NAME/...    some of them as headrace writes them on Spark 4.2; all others were written on a newer Spark
     golden/documents/NAME.json             the query documents of these plans; `python -m tests.spark.compile.documents` writes them
 
 The first folder is the format of checkpoints (`headrace.spark.checkpoint.folder.FORMAT`). All paths in the plans are relative, and every run begins in
@@ -26,18 +27,24 @@ from pathlib import Path
 import headrace as hr
 
 GOLDEN = Path(__file__).parent
+OLDER = GOLDEN / "spark42"
 DEPLOYS = "deploys"
 """The file in the folder of a run whose version is deployed before it runs: what becomes of its sinks, and whether it runs."""
 
 
 def checkpoints() -> list[Path]:
     """The cases of all formats."""
-    return sorted(path for path in GOLDEN.glob("*/checkpoints/*") if path.is_dir())
+    return sorted(path for path in GOLDEN.glob("[0-9]*/checkpoints/*") if path.is_dir())
+
+
+def of_older_spark() -> list[Path]:
+    """The cases that were written on the older Spark."""
+    return sorted(OLDER.glob("checkpoints/*"))
 
 
 def plans() -> list[Path]:
     """All plans, those of the cases too."""
-    return sorted(GOLDEN.glob("*/plans/*.json")) + sorted(GOLDEN.glob("*/checkpoints/*/*/plan.json"))
+    return sorted(GOLDEN.glob("[0-9]*/plans/*.json")) + sorted(GOLDEN.glob("[0-9]*/checkpoints/*/*/plan.json"))
 
 
 def runs(case: Path) -> list[Path]:

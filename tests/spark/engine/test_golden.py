@@ -1,4 +1,4 @@
-"""What released versions wrote is read: their plans, and their checkpoints, which go on as if nothing had happened."""
+"""What released versions wrote is read: their plans, and their checkpoints, which go on as if nothing had happened, also on another Spark."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def checkpoints() -> list[Any]:
     """All of them; those between the oldest and the newest version only where every test runs."""
     versions = sorted({case.parents[1].name for case in golden.checkpoints()}, key=int)
     ends = {versions[0], versions[-1]}
-    return [
+    older = [pytest.param(case, id=f"{golden.OLDER.name}-{case.name}") for case in golden.of_older_spark()]
+    return older + [
         pytest.param(case, id=f"{(version := case.parents[1].name)}-{case.name}", marks=() if version in ends else pytest.mark.full)
         for case in golden.checkpoints()
     ]

@@ -38,6 +38,10 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 SAMPLE = ("cells", "intervals")
 """The golden checkpoints that are moved in every run of the tests."""
+OF_OLDER = [
+    pytest.param(one, id=f"{golden.OLDER.name}-{one.name}", marks=() if one.name in SAMPLE else pytest.mark.full)
+    for one in golden.of_older_spark()
+]
 
 
 def exported(checkpoint: Path, to: Path) -> Portable:
@@ -66,7 +70,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", [pytest.param(one, id=one.name, marks=() if one.name in SAMPLE else pytest.mark.full) for one in CASES])
+@pytest.mark.parametrize(
+    "case", [pytest.param(one, id=one.name, marks=() if one.name in SAMPLE else pytest.mark.full) for one in CASES] + OF_OLDER
+)
 def test_all_kinds_of_state(case: Path, tmp_path: Path) -> None:
     """Each golden job goes on from the golden portable savepoint of its checkpoint, in other partitions, as it does from that checkpoint."""
     kept, moved = tmp_path / "kept", tmp_path / "moved"

@@ -11,6 +11,7 @@ from pyspark.sql.functions import expr
 from headrace.jvm import compile, java
 from headrace.jvm.session import jvm
 from tests.spark.kernel.aggregates import Base, Change, by_key, changes, check, prefixes, same, trial
+from tests.spark.versions import IS_OLDER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,6 +156,10 @@ MERGES: dict[str, tuple[str, str]] = {
     "tuple_union_agg_integer": ("tuple_sketch_agg_integer(i, i)", "tuple_sketch_estimate_integer({})"),
 }
 """Aggregates of sketches: what makes one, and what is estimated from those put together."""
+
+if IS_OLDER:
+    ANY_ORDER["corr"] = []  # Spark's own fails with DIVIDE_BY_ZERO where a column has one value
+    del IN_ORDER["collect_union"]
 
 
 def row(k: str | None, i: int | None, s: str | None = None, b: bool | None = None) -> Base:

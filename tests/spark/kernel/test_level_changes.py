@@ -93,6 +93,7 @@ def states(q: Query) -> int:
     stores = {
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+        "spark.sql.streaming.internal.stateStore.partitions": str(q.document["partitions"]),
     }
     try:
         for name, value in stores.items():

@@ -28,6 +28,7 @@ object LineageTrial {
       .config("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
       .getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    session.streams // registers the coordinator of stores, without which Spark 4.2 opens none
     words match {
       case Array("bounded", folder, epochs) => bounded(new Trial(session, folder), epochs.toInt)
       case Array("stuck", folder) => stuck(new Trial(session, folder))

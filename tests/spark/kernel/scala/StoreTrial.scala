@@ -23,6 +23,7 @@ package headrace.bag {
     def run(folder: String): Unit = {
       val session = SparkSession.builder().master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
       session.sparkContext.setLogLevel("ERROR")
+      session.streams // registers the coordinator of stores, without which Spark 4.2 opens none
       var version = 0L
       var provider = open(session, folder)
 
