@@ -184,9 +184,10 @@ def test_doctor_takes_options_of_a_file_with_one_only(arguments: list[str], caps
 
 def test_doctor_names_a_connector_of_spark_that_is_of_another_version(capsys: pytest.CaptureFixture[str]) -> None:
     cli.main(["doctor"])
-    kafka = next(line for line in capsys.readouterr().out.splitlines() if "  kafka: " in line)
+    kafka = [line for line in capsys.readouterr().out.splitlines() if "  kafka: " in line]
     version = metadata.version("pyspark")
-    assert kafka == f"ok       kafka: Spark's connector 4.2.0 on Spark {version}: the latest that Maven Central has for it"
+    other = [f"ok       kafka: Spark's connector 4.2.0 on Spark {version}: the latest that Maven Central has for it"]
+    assert kafka == ([] if version == "4.2.0" else other)
 
 
 def test_the_commands_about_state(capsys: pytest.CaptureFixture[str]) -> None:
