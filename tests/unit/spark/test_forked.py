@@ -89,6 +89,7 @@ def test_what_a_fork_has(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "epochs" / "main" / "0.json").read_text())["forked"] == parent
     # a sink with the epoch of the parent is not one of the fork
     assert history.names(0) == [history.of(0)] != [parent]
+    assert history.forked() == 0
     history.check(0)
     settle(tmp_path, fork)
     totals = recorded(tmp_path / "record", "main")

@@ -133,6 +133,13 @@ class History:
         """
         self._drawn(epoch, _digest(self._query / "offsets" / str(epoch)), parent, {"forked": parent})
 
+    def forked(self) -> int:
+        """Return the epoch with which a fork began; -1 if it is kept no more, or if the job is no fork."""
+        for epoch in numbers(self._folder, ".json")[:1]:
+            if "forked" in (self._entry(epoch) or {}):
+                return epoch
+        return -1
+
     def _drawn(self, epoch: int, offsets: str, before: str | None = None, about: Mapping[str, Any] | None = None) -> dict[str, Any]:
         parts = (self.of(epoch - 1) if before is None else before, str(epoch), self._plan, offsets, secrets.token_hex(16))
         identity = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

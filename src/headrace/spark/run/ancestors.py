@@ -18,7 +18,9 @@ def refuse_sinks_of_ancestors(job: SparkJob, checkpoint: Checkpoint, outlets: Ma
     """Raise SINK_OF_PARENT for a sink at a place of an ancestor, by the name of the place or by a mark that it holds."""
     line = ancestors(checkpoint.folder)
     for query, sinks in outlets.items() if line else ():
-        written = recorded(checkpoint.folder / "record", query).written
+        # up to the fork it is the record of the parent
+        began = checkpoint.history(query).forked()
+        written = {name: one.place for name, one in recorded(checkpoint.folder / "record", query).written.items() if one.epoch > began}
         for one in sinks:
             if one.node is None or one.sink.traits.displays or one.sink.traits.in_process:
                 continue  # two jobs can have a terminal, or the memory of a process, at once
@@ -27,7 +29,7 @@ def refuse_sinks_of_ancestors(job: SparkJob, checkpoint: Checkpoint, outlets: Ma
                 if theirs is not None:
                     raise _shared(job, one, theirs, ancestor)
             # the first start there has looked for marks
-            if one.name not in written or written[one.name].place != place_of(one.sink):
+            if written.get(one.name) != place_of(one.sink):
                 _refuse_marks(job, one, one.context(job, checkpoint, query), line)
 
 
