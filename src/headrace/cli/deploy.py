@@ -62,6 +62,7 @@ def _beside(options: argparse.Namespace) -> int:
         partitions=options.partitions,
         on_change=changes.choices(options),
         dry_run=options.dry_run,
+        share=options.share,
     )
     print(as_options(str(report)))
     if options.dry_run:

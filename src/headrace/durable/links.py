@@ -8,7 +8,8 @@ from os import PathLike
 
 
 def link(source: str | PathLike[str], to: str | PathLike[str]) -> None:
-    """Link a file, or copy it where links cannot be made. Raises FileNotFoundError.
+    """Link a file, or copy it where links cannot be made, or no more: a file has at most some ten thousands. Raises FileNotFoundError and
+    FileExistsError.
 
     >>> import pathlib, tempfile
     >>> source = pathlib.Path(tempfile.mkdtemp(), "0.json")
@@ -18,7 +19,7 @@ def link(source: str | PathLike[str], to: str | PathLike[str]) -> None:
     """
     try:
         os.link(source, to)
-    except FileNotFoundError:
+    except (FileNotFoundError, FileExistsError):
         raise
     except OSError:
         shutil.copy2(source, to)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from headrace.engine.job import Job
 from headrace.engine.paths import at_places_of, with_paths
 from headrace.engine.state import stored_job
 from headrace.errors import HeadraceError
+from headrace.jvm.share import checked, sharing
 from headrace.ops import sinks_of
 from headrace.plan import Plan, displayed
 from headrace.spark.checkpoint import savepoints
@@ -32,6 +34,7 @@ def deploy_beside(
     partitions: int | None = None,
     on_change: Mapping[str, str] | None = None,
     dry_run: bool = False,
+    share: float | None = None,
 ) -> tuple[Fork, dict[str, str]]:
     """Fork a job, as it is now, to another version of it under a `name`. Returns the report, and the new paths of sinks, by their names.
 
@@ -43,10 +46,11 @@ def deploy_beside(
     sinks = [sink for sink in sinks_of(job.plan.nodes.values()) if "path" in sink.options and any(one.at(sink.connect()) for one in jobs)]
     moved = {str(sink.name): f"{str(sink.options['path']).rstrip('/')}-{name}" for sink in sinks}
     version = named(job.with_paths(moved), name)
-    moment = f"beside-{name}"
+    moment = f"beside-{secrets.token_hex(4)}"
     take_savepoint(home, moment)
     try:
-        report = fork(home, version, at=moment, partitions=partitions, on_change=on_change, dry_run=dry_run)
+        with sharing(checked(share)):
+            report = fork(home, version, at=moment, partitions=partitions, on_change=on_change, dry_run=dry_run)
     finally:
         savepoints.delete(home, moment)
     return replace(report, savepoint=None), moved

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.errors import HeadraceError
-from headrace.ops import Sink, sinks_of
-from headrace.plan import DisplayNames, Plan
+from headrace.ops import Sink, sinks_of, sources_of
+from headrace.plan import DisplayNames, Node, Plan
 from headrace.schema import Struct
 from headrace.spark.checkpoint.forms import form_of
 from headrace.spelling import suggestion
@@ -32,14 +32,32 @@ def with_paths(plan: Plan, paths: Mapping[str, str]) -> Plan:
 
 
 def at_places_of(plan: Plan, other: Plan) -> Plan:
-    """Return the plan with each sink where the sink of that name in another version writes, if it writes its rows in the same form."""
-    theirs = {str(sink.name): sink for sink in sinks_of(other.nodes.values())}
-    moved = {
-        sink: replace(sink, options=there.options, live=None)
-        for sink in sinks_of(plan.nodes.values())
-        if (there := theirs.get(str(sink.name))) is not None and sink.options != there.options and _form(sink) == _form(there)
+    """Return the plan with each source and sink at the place of that of its name in another version: a sink, if it writes its rows in the
+    same form.
+    """
+    paths = {str(source.name): source.options["path"] for source in sources_of(other.nodes.values()) if "path" in source.options}
+    moved: dict[Node, Node] = {
+        source: replace(source, options={**source.options, "path": paths[str(source.name)]}, live=None)
+        for source in sources_of(plan.nodes.values())
+        if "path" in source.options and paths.get(str(source.name), source.options["path"]) != source.options["path"]
     }
+    outputs = {str(sink.name): sink for sink in sinks_of(other.nodes.values())}
+    for sink in sinks_of(plan.nodes.values()):
+        there = outputs.get(str(sink.name))
+        if there is not None and sink.options != there.options and _form(sink) == _form(there):
+            moved[sink] = _at(sink, there)
     return plan.changed(moved)
+
+
+def _at(sink: Sink, there: Sink) -> Sink:
+    """Return a sink at the place of another one: with those of its options that name the place."""
+    here = sink.connect().location
+    options = dict(sink.options)
+    for name, value in there.options.items():
+        changed = replace(sink, options={**sink.options, name: value}, live=None)
+        if sink.options.get(name) != value and changed.connect().location != here:
+            options[name] = value
+    return replace(sink, options=options, live=None)
 
 
 def _form(sink: Sink) -> tuple[Any, ...]:

@@ -11,16 +11,16 @@ object Links {
   /** Links all files of a folder, or copies them where links cannot be made. Others may remove files meanwhile. */
   def tree(from: Path, to: Path): Unit = {
     Files.createDirectories(to)
-    val children = Files.list(from)
-    try
-      children.iterator.asScala.foreach { child =>
-        val target = to.resolve(child.getFileName)
-        if (Files.isDirectory(child)) tree(child, target)
-        else
-          try link(child, target)
-          catch { case _: NoSuchFileException => () }
-      }
-    finally children.close()
+    val listed = Files.list(from)
+    // a snapshot that is listed has its tables in a folder already, so all that it names is linked after it
+    val (folders, files) =
+      try listed.iterator.asScala.toVector.partition(Files.isDirectory(_))
+      finally listed.close()
+    files.foreach { file =>
+      try link(file, to.resolve(file.getFileName))
+      catch { case _: NoSuchFileException => () }
+    }
+    folders.foreach(folder => tree(folder, to.resolve(folder.getFileName)))
   }
 
   private def link(from: Path, to: Path): Unit =

@@ -403,6 +403,24 @@ def test_refusals(tmp_path: Path) -> None:
     assert not (state / "candidate").exists()
 
 
+def test_sinks_without_names(tmp_path: Path, spark: SparkSession) -> None:
+    """The name of a sink behind a query operator changes with it; sinks of this process cannot return the rows of another run."""
+
+    def version(limit: int) -> hr.Job:
+        rows = read(tmp_path, "rows", ROWS)
+        sums = hr.sql(SUMS.format(limit), rows=rows)
+        large = rows.filter(f"v > {limit}").select("k").write.memory(name="shown")
+        return hr.job("sums", sums.write.files(tmp_path / "sums", format="json", mode="changes"), large)
+
+    add(tmp_path, 0)
+    version(10).run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    compared = sinks(hr.compare(tmp_path / "state", version(40), examples=ALL))
+    assert compared.keys() == {"sums", "shown"}
+    check(compared["sums"], *(batch(spark, tmp_path, SUMS.format(limit)) for limit in (10, 40)))
+    assert compared["sums"].verdict == "differs"
+    assert str(compared["shown"]).startswith("unknown   shown: it cannot be compared: a memory sink")
+
+
 def test_a_checkpoint_without_rows(tmp_path: Path) -> None:
     """A job whose first epoch has not ended holds nothing."""
     put(tmp_path, "1", [{"k": 1, "v": 1}])

@@ -64,13 +64,14 @@ def files(checkpoint: Path) -> dict[tuple[int, int], str]:
 
 EDITS: dict[str, tuple[tuple[View, ...], tuple[View, ...]]] = {
     "added": ((sums, totals, quiet, windows), (sums, totals, quiet, windows, ranked, counted)),
+    "a level more": ((sums, quiet, counted), (sums, quiet, counted, totals)),
     "dropped": ((sums, totals, quiet, counted, ranked), (sums, totals, counted)),
     "another": ((sums, totals, priced, quiet), (sums, totals, ranked, windows)),
     "mostly dropped": ((sums, totals, quiet), (sums, quiet, ranked)),
 }
 
 
-@pytest.mark.parametrize("edit", [pytest.param(edit, marks=() if edit == "another" else pytest.mark.full) for edit in EDITS])
+@pytest.mark.parametrize("edit", [pytest.param(edit, marks=() if edit in ("added", "another") else pytest.mark.full) for edit in EDITS])
 def test_operators_that_stay(edit: str, spark: SparkSession, tmp_path: Path) -> None:
     old, new = EDITS[edit]
     kept, whole = tmp_path / "kept", tmp_path / "whole"
@@ -100,6 +101,7 @@ def test_operators_that_stay(edit: str, spark: SparkSession, tmp_path: Path) -> 
     assert all(want.values())
 
 
+@pytest.mark.full
 def test_a_deploy_after_a_deploy(spark: SparkSession, tmp_path: Path) -> None:
     """Without an epoch between them, and back."""
     kept, whole = tmp_path / "kept", tmp_path / "whole"

@@ -358,3 +358,11 @@ def test_several_queries(tmp_path: Path) -> None:
         lambda: two.savepoint("none", at=0, checkpoint=tmp_path / "state"),
         hide={str(tmp_path): "<folder>"},
     )
+    # one that is left out counts no more
+    one = hr.job("two", sinks[0])
+    put(tmp_path, 2)
+    one.run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    last = recorded(tmp_path / "state" / "record", "main").epoch
+    put(tmp_path, 3)
+    one.run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    assert one.savepoint("then", at=last, checkpoint=tmp_path / "state").epochs["main"] == last

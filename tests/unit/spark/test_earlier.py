@@ -40,7 +40,7 @@ class Job:
     def version(self, text: str) -> None:
         sink = Entry(1, Shape("out", SINK))
         queries = (QueryIdentity("main", (), 1, "none", (sink,)),)
-        plan = {"format": 1, "job": text, "settings": {}, "nodes": [], "sinks": []}
+        plan = {"format": 1, "job": text, "settings": {}, "nodes": [], "sinks": ["out"]}
         replace(self.folder / "job.json", text_of(Stored("1f", text, plan, {}, 1, Identity(queries, 2)).to_json()))
 
     def epoch(self, number: int, *, letters: bool = False) -> None:

@@ -101,8 +101,9 @@ def forget(folder: Path, since: int) -> None:
     """Remove the commands that ended since a time, in milliseconds, from the history of a job."""
     file = folder / HISTORY
     if file.exists():
-        lines = text_in(file).splitlines(keepends=True)
         moment = _text(datetime.fromtimestamp(since / 1000, UTC))
+        # a process that was killed may have left a part of a line
+        lines = [line for line in text_in(file).splitlines(keepends=True) if line.endswith("}\n")]
         atomic.replace(file, "".join(line for line in lines if json.loads(line)["ended"] < moment))
 
 

@@ -23,6 +23,7 @@ from headrace.spark.checkpoint.folder import Stored, query_folder, stored_in
 from headrace.spark.checkpoint.history import History, numbers
 from headrace.spark.checkpoint.offsets import Offsets
 from headrace.spark.checkpoint.record import newest
+from headrace.spark.compile.identity import QueryIdentity
 from headrace.spark.compile.shapes import SINK
 from headrace.spelling import ranges
 
@@ -51,14 +52,15 @@ class Earlier:
         now = stored_in(folder)
         if now is None:
             raise unreadable(folder / "job.json", "it is gone")
-        if len(now.identity.queries) != 1:
-            names = ", ".join(query.name for query in now.identity.queries)
+        running = _running(now)
+        if len(running) != 1:
+            names = ", ".join(query.name for query in running)
             raise HeadraceError(
                 "UNKNOWN_EPOCH",
                 f"epoch {epoch} is not one moment of the job {now.job}: its streaming queries {names} count their own epochs",
                 hint=f"make a savepoint of the present moment: headrace savepoint create {folder} NAME",
             )
-        (query,) = now.identity.queries
+        (query,) = running
         stored = _kept(folder, query.name, epoch)
         if stored is None:
             raise _unknown(folder, query.name, epoch)
@@ -96,6 +98,12 @@ class Earlier:
                     file.unlink()
 
 
+def _running(stored: Stored) -> list[QueryIdentity]:
+    """Return the queries of a version: a checkpoint also knows those that were left out."""
+    sinks = set(stored.plan["sinks"])
+    return [query for query in stored.identity.queries if not sinks.isdisjoint(query.live())]
+
+
 def _history(folder: Path, query: str) -> History:
     return History(folder / "epochs" / query, query_folder(folder, query), "")
 
@@ -107,7 +115,7 @@ def _kept(folder: Path, query: str, epoch: int) -> Stored | None:
     if not (all(logs) and history.of(epoch) and history.kept(epoch, _RECORD).exists()):
         return None
     stored = stored_in(folder, history.kept(epoch, _JOB))
-    is_only = stored is not None and [one.name for one in stored.identity.queries] == [query]
+    is_only = stored is not None and [one.name for one in _running(stored)] == [query]
     return stored if is_only and all(files for _, files in state_files(place, epoch)) else None
 
 

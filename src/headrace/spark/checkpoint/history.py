@@ -11,7 +11,6 @@ separately are two histories, although their epochs have the same numbers.
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +20,7 @@ from typing import Any
 
 from headrace.durable.atomic import create, replace
 from headrace.durable.filelog import last_of, logs_read
+from headrace.durable.links import link
 from headrace.durable.marks import Mark, named
 from headrace.durable.sums import CURE, read, text_of, unreadable
 from headrace.errors import HeadraceError
@@ -109,7 +109,7 @@ class History:
         """
         for name, file in files.items():
             with suppress(FileExistsError, FileNotFoundError):  # kept before a replay of the epoch; a part that the checkpoint lacks
-                os.link(file, self.kept(epoch, name))
+                link(file, self.kept(epoch, name))
             self.kept(epoch - KEPT, name).unlink(missing_ok=True)
 
     def kept(self, epoch: int, name: str) -> Path:

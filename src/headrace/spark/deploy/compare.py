@@ -70,12 +70,12 @@ def _copied(sinks: Sinks, home: Path) -> float | None:
     works = heartbeat(home)
     holder = works()
     if holder is not None and holder.answers:
-        result = give(home, Command.make(HELD, sinks=list(sinks.pairs)), works)
+        result = give(home, Command.make(HELD, sinks=sinks.held), works)
         if result is not None:
             return float(result["pause_seconds"])
     with Request(sinks.old).opened(home) as replacement:
         replacement.examine()
-        held.copy_rows(replacement.job, home, sinks.pairs)
+        held.copy_rows(replacement.job, home, sinks.held)
     return None
 
 
@@ -90,4 +90,4 @@ def _compared(sinks: Sinks, replacement: Replacement, place: Path, examples: int
     with under(job.settings) as spark:
         for number, (name, pair) in enumerate(sinks.pairs.items()):
             whole = place / "differences" / f"{number}"
-            yield differences(spark, pair, held.rows_of(place, name), rows.get(name), whole, examples, zone(job.time_zone))
+            yield differences(spark, pair, held.rows_of(place, str(pair.old.name)), rows.get(name), whole, examples, zone(job.time_zone))

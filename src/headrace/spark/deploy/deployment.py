@@ -28,7 +28,8 @@ class Verdict:
       this version; `new`: also made from these rows, unless the reasons say otherwise; `dropped`; `refused`: this version cannot use its
       state.
     * `reasons`: what has changed, in words.
-    * `keys`, `bytes`: the keys of an operator whose state a deploy has written, and its size; else 0.
+    * `keys`, `bytes`: the keys of an operator whose state a deploy has written, and its size; else 0. Where state stays as it is, only the
+      keys are known.
     * `entries`, `held`: the entries of cells and the held rows that it has converted.
     * `read`: the rows that are read again for an operator.
     * `inserted`, `retracted`: the rows with which a deploy has corrected a sink.

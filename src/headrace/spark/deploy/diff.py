@@ -10,6 +10,7 @@ from typing import Any
 
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
+from headrace.ops import sinks_of
 from headrace.plan import DisplayNames, Plan, order
 from headrace.spark.checkpoint.compare import refuse_other_settings, with_frozen_schemas
 from headrace.spark.checkpoint.corrections import FOLDER, undelivered
@@ -122,8 +123,11 @@ class Comparison:
         )
 
     def kept_sinks(self) -> frozenset[str]:
-        """Return the sinks whose rows are computed as in the old version. The handlers of programs count, though a deploy ignores them."""
+        """Return the sinks whose rows are computed as in the old version. The handlers of programs count, though a deploy ignores them. A
+        sink that only shows the output of a run has no rows of the old one.
+        """
         kept = {one.name for one in self._verdicts() if one.part == "sink" and one.verdict in (KEPT, MOVED)} - self.rebuild.sinks.keys()
+        kept -= {str(sink.name) for sink in sinks_of(self.job.plan.nodes.values()) if not sink.connect().traits.lasting}
         was, now = (nodes_of(plan) for plan in (self.old.stored.plan, self.job.plan.to_json()))
         nodes = self.job.plan.nodes
         other = {name for name in programs_of(self.job) if was.get(name) != now[name]}

@@ -5,6 +5,7 @@ A sink in which rows replace each other cannot be read later as of that moment, 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from headrace.ports import paths
 from headrace.ports.sink import frame_in
 from headrace.spark.checkpoint import candidate
 from headrace.spark.checkpoint.copying import CANDIDATE
-from headrace.spark.checkpoint.offsets import offset_name
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.correction import Form, net, under
 from headrace.spark.run.outlets import at
@@ -33,4 +33,5 @@ def copy_rows(job: SparkJob, folder: Path, sinks: Collection[str]) -> None:
 
 def rows_of(place: Path, sink: str) -> Path:
     """Return the folder of a sink's rows in a candidate."""
-    return place / candidate.HELD / offset_name(sink)
+    # names may have characters that a folder cannot
+    return place / candidate.HELD / hashlib.sha256(sink.encode()).hexdigest()

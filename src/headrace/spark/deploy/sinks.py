@@ -87,19 +87,30 @@ class Sinks:
             raise together(renamed)
         olds = {str(sink.name): sink for query in self.old.queries for sink in query.sinks}
         news = {str(sink.name): sink for query in self._new.queries for sink in query.sinks}
-        known = [SinkRows(name, NEW, ("only the new version has it",)) for name in news if name not in olds]
-        known += [SinkRows(name, DROPPED, ("only the old version has it",)) for name in olds if name not in news]
+        # an unnamed sink behind a query operator has another name with each change of that; users see the display name
+        shown = {self.old.shown(name): name for name in olds if name not in news}
+        same = {name: shown.get(self._new.shown(name), name) for name in news}
+        known = [SinkRows(name, NEW, ("only the new version has it",)) for name in news if same[name] not in olds]
+        gone = [name for name in olds if name not in same.values()]
+        known += [SinkRows(name, DROPPED, ("only the old version has it",)) for name in gone]
         was, now = self.old.schemas.of, self._new.schemas.of
-        pairs = [Pair(old, news[name], Form(old, was[name]), Form(news[name], now[name])) for name, old in olds.items() if name in news]
+        pairs = [
+            Pair(olds[old], news[name], Form(olds[old], was[old]), Form(news[name], now[name])) for name, old in same.items() if old in olds
+        ]
         kept = self._comparison.kept_sinks()
         known += [judged for pair in pairs if (judged := self._judged(pair, kept=pair.name in kept)) is not None]
-        self._known, self._names = {one.name: one for one in known}, [*news, *olds]
+        self._known, self._names = {one.name: one for one in known}, [*news, *gone]
         self.pairs = {pair.name: pair for pair in pairs if pair.name not in self._known}
         """The sinks whose rows have to be compared, by name."""
 
+    @property
+    def held(self) -> list[str]:
+        """The names that the sinks whose rows have to be compared have in the old version."""
+        return [str(pair.old.name) for pair in self.pairs.values()]
+
     def _judged(self, pair: Pair, *, kept: bool) -> SinkRows | None:
         """Return what is known of a sink of both versions without its rows, or None."""
-        if pair.name in self._comparison.old.waiting:
+        if pair.old.name in self._comparison.old.waiting:
             return SinkRows(pair.name, UNKNOWN, (WAITS,))
         if kept:
             return SinkRows(pair.name, EQUAL, ("its rows are computed as before",))
@@ -108,6 +119,8 @@ class Sinks:
 
     def report(self, compared: Mapping[str, SinkRows]) -> tuple[SinkRows, ...]:
         """Return the report on all sinks, given that of those which were compared. It has display names."""
-        all, shown = {**self._known, **compared}, self._new.shown
-        ordered = [all[name] for name in dict.fromkeys(self._names)]
-        return tuple(replace(one, name=shown(one.name), reasons=tuple(map(shown.text, one.reasons))) for one in ordered)
+        all = {**self._known, **compared}
+        reports = tuple(all[name] for name in self._names)
+        for shown in (self._new.shown, self.old.shown):
+            reports = tuple(replace(one, name=shown(one.name), reasons=tuple(map(shown.text, one.reasons))) for one in reports)
+        return reports
