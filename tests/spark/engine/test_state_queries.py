@@ -204,6 +204,7 @@ def shown(snapshot: hr.State) -> Tables:
     return tables
 
 
+@pytest.mark.full
 def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path) -> None:
     inputs, state, partitions = Input(tmp_path, 1), tmp_path / "state", 3
     wanted: dict[int, Tables] = {}
