@@ -205,7 +205,7 @@ CODES: dict[str, Code] = {
     "STATE_CHANGED": Code("CheckpointError", "user", "a change of the job that its state cannot follow"),
     "STATE_MISMATCH": Code("CheckpointError", "environment", "state on disk that does not match `job.json`"),
     "STATE_UNREADABLE": Code("CheckpointError", "environment", "state on disk that cannot be read"),
-    "UNKNOWN_EPOCH": Code("CheckpointError", "user", "an epoch of which the checkpoint does not have all"),
+    "UNKNOWN_EPOCH": Code("CheckpointError", "user", "an epoch that the checkpoint does not keep, or keeps only in part"),
     "UNKNOWN_SOURCE": Code("CheckpointError", "user", "a source that the job does not have"),
     "UNKNOWN_TABLE": Code("CheckpointError", "user", "a table that the state does not have"),
     "WAS_FAILED": Code("RunError", "user", "an expression in `was=` that fails for a key"),

@@ -36,7 +36,8 @@ def deploy_beside(
     dry_run: bool = False,
     share: float | None = None,
 ) -> tuple[Fork, dict[str, str]]:
-    """Fork a job, as it is now, to another version of it under a `name`. Returns the report, and the new paths of sinks, by their names.
+    """Make a fork that continues from a job's present state as another version, under a `name`. Returns the report, and the new paths of
+    sinks by their names.
 
     A sink with a path at which the job writes gets that path with the name appended.
     """

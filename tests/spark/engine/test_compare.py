@@ -430,7 +430,7 @@ def test_a_checkpoint_without_rows(tmp_path: Path) -> None:
         log.unlink()
     check_error(
         """
-        NO_STATE: the checkpoint <state> has no rows that could be compared: no epoch is committed
+        NO_STATE: the checkpoint <state> has no committed epoch, so there are no rows to compare
           hint: run the job first, or wait a moment
           more: headrace error NO_STATE
         """,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -109,6 +111,20 @@ def test_the_repetition_of_an_epoch(tmp_path: Path) -> None:
     job.record = Record(job.folder / "record", "main", 2)
     (job.folder / "epochs" / "main" / "0.record").unlink()
     job.epoch(0)
+    job.epoch(0)
+    job.epoch(1)
+    job.back(0, tmp_path / "copy")
+
+
+def test_a_file_with_as_many_links_as_it_can_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(source: Path, to: Path) -> None:
+        if to.suffix != ".json":
+            raise OSError(errno.EMLINK, "Too many links")
+        linked(source, to)
+
+    linked = os.link
+    monkeypatch.setattr("os.link", link)
+    job = Job(tmp_path / "job")
     job.epoch(0)
     job.epoch(1)
     job.back(0, tmp_path / "copy")

@@ -27,7 +27,7 @@ from headrace.errors import HeadraceError
 
 FORMAT = 1
 KEPT = 100
-"""The number of epochs of which identities and files are kept: as many as Spark keeps logs."""
+"""How many epochs keep their identity and their files: as many as Spark keeps logs."""
 
 
 class History:

@@ -58,7 +58,7 @@ def _stored(home: Path) -> Stored:
     """Return what a checkpoint has stored. Raises NO_STATE before its first epoch has ended."""
     stored = stored_in(home)
     if stored is None or all(logged(query_folder(home, query.name), "commits") < 0 for query in stored.identity.queries):
-        what = f"the checkpoint {home} has no rows that could be compared: no epoch is committed"
+        what = f"the checkpoint {home} has no committed epoch, so there are no rows to compare"
         raise HeadraceError("NO_STATE", what, hint="run the job first, or wait a moment")
     return stored
 
