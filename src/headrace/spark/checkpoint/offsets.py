@@ -1,6 +1,7 @@
-"""Spark's log of the offsets of a query: for each epoch a file with a line for each source, by its name.
+"""Spark's log s of a query: the offsets of each epoch, by source, and the watermark after it.
 
 offsets/7    v2, then a line of JSON about the epoch (watermark, time, settings), then `name:offset` for each source
+commits/7    v2, then a line of JSON with the watermark after the epoch
 """
 
 from __future__ import annotations
@@ -70,6 +71,11 @@ class Offsets:
             raise unreadable(file, f"it is not an offset log of Spark ({type(problem).__name__})") from None
 
     @property
+    def watermark(self) -> int:
+        """Return the watermark up to which the epoch handles time, in milliseconds."""
+        return int(self.epoch["batchWatermarkMs"])
+
+    @property
     def text(self) -> str:
         about = json.dumps(self.epoch, separators=(",", ":"))
         return "\n".join(("v2", about, *(f"{name}:{offset}" for name, offset in self.sources.items())))
@@ -85,6 +91,15 @@ class Offsets:
     def with_partitions(self, partitions: int) -> Offsets:
         """Return the same offsets for another number of partitions."""
         return Offsets({**self.epoch, "conf": {**self.epoch["conf"], "spark.sql.shuffle.partitions": str(partitions)}}, self.sources)
+
+
+def next_watermark(query: Path, epoch: int) -> int:
+    """Return the watermark after a committed epoch of a query, in milliseconds. Raises CHECKPOINT_UNREADABLE."""
+    file = query / "commits" / str(epoch)
+    try:
+        return int(json.loads(file.read_text(encoding="utf-8").splitlines()[1])["nextBatchWatermarkMs"])
+    except (OSError, ValueError, LookupError, TypeError) as problem:
+        raise unreadable(file, f"it is not a commit of Spark ({type(problem).__name__})") from None
 
 
 def write_logs(folder: Path, epoch: int, offsets: Offsets, *, after: int) -> None:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from headrace.durable.sums import unreadable
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import java_session
 from headrace.jvm.session import jvm, session
 from headrace.ports.paths import escaped
-from headrace.spark.checkpoint.offsets import Offsets
+from headrace.spark.checkpoint.offsets import Offsets, next_watermark
 from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import QueryIdentity
 from headrace.spark.deploy.parts import (
@@ -45,16 +44,12 @@ class Origin:
     @property
     def watermark(self) -> int:
         """Return the watermark after the epoch, in milliseconds."""
-        file = self.folder / "commits" / str(self.epoch)
-        try:
-            return int(json.loads(file.read_text(encoding="utf-8").splitlines()[1])["nextBatchWatermarkMs"])
-        except (OSError, ValueError, LookupError, TypeError) as problem:
-            raise unreadable(file, f"it is not a commit of Spark ({type(problem).__name__})") from None
+        return next_watermark(self.folder, self.epoch)
 
     @property
     def handled(self) -> int:
         """Return the watermark up to which the epoch has handled time, in milliseconds; `watermark` is for the next one."""
-        return int(Offsets.read(self.folder, self.epoch).epoch["batchWatermarkMs"])
+        return Offsets.read(self.folder, self.epoch).watermark
 
     def text(self, here: set[int]) -> OriginText:
         """Return the state of its operators that are among `here`, for the kernel."""

@@ -28,6 +28,8 @@ class RunningQuery:
     """The counts before this run."""
     unfinished: int | None = None
     """The epoch that was interrupted before this run, and is replayed."""
+    overdue: bool = False
+    """Whether the job stopped after an epoch that moved the watermark, before the epoch that handles what became due."""
 
     @property
     def again(self) -> bool:
@@ -73,8 +75,10 @@ class RunningQuery:
             self.handle.publish(json.dumps(times))
 
     def restore(self) -> None:
-        """Restore the event times of sources from the record: Spark forgets them in a restart. For one source the watermark is enough."""
-        if len(self.timed) < 2:
+        """Restore the event times of sources from the record: Spark forgets them in a restart. For one source the watermark is enough,
+        unless something is due: Spark then begins no epoch for it without input.
+        """
+        if len(self.timed) < 2 and not self.overdue:
             return
         known = self.totals.times()
         times = {str(source.name): known[str(source.name)] for source in self.timed if str(source.name) in known}

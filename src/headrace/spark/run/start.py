@@ -20,6 +20,7 @@ from headrace.spark.checkpoint import corrections, repaired, torn
 from headrace.spark.checkpoint.earlier import keep
 from headrace.spark.checkpoint.folder import Checkpoint, Stored
 from headrace.spark.checkpoint.lease import SILENCE
+from headrace.spark.checkpoint.offsets import Offsets, next_watermark
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.document import build
 from headrace.spark.compile.identity import DEAD_LETTERS, QueryIdentity, correction_scan, repaired_scan
@@ -266,6 +267,7 @@ def _started(
     unfinished = checkpoint.unfinished(identity.name)
     pending = unfinished is not None
     torn.clear(checkpoint.query(identity.name))
+    overdue = query.clock == "event" and not pending and _is_overdue(checkpoint, identity.name)
     scans, readers = {}, {}
     for source in query.sources:
         name = str(source.name)
@@ -310,4 +312,10 @@ def _started(
         loader=loader,
         held=held,
     )
-    return RunningQuery(query, identity, handle, committer, began, unfinished)
+    return RunningQuery(query, identity, handle, committer, began, unfinished, overdue)
+
+
+def _is_overdue(checkpoint: Checkpoint, query: str) -> bool:
+    """Return whether the last epoch of a query moved the watermark, so that an epoch without input was to follow."""
+    folder, epoch = checkpoint.query(query), checkpoint.history(query).logged("commits")
+    return epoch >= 0 and next_watermark(folder, epoch) > Offsets.read(folder, epoch).watermark
