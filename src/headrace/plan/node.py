@@ -39,7 +39,7 @@ class Node:
     name: str | None = field(default=None, kw_only=True)
     site: Site | None = field(default=None, kw_only=True)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Node, ...]:
         """The nodes it reads, in the order of its fields."""
         nodes: list[Node] = []

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{Ascending, Attribute, Attribut
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode, UnsafeExternalRowSorter}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.util.collection.unsafe.sort.{PrefixComparators, RecordComparator}
 
@@ -28,15 +29,19 @@ final case class KeySortExec(child: SparkPlan) extends UnaryExecNode {
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = Seq(SortOrder(output(Wire.Key), Ascending), SortOrder(output(Wire.Ord), Ascending))
 
-  override protected def doExecute(): RDD[InternalRow] = child.execute().mapPartitions { rows =>
-    val byHash = KeySort.sorter(radix = true).sort(rows.asInstanceOf[Iterator[UnsafeRow]])
-    new Bundles(new KeyRuns(byHash, () => KeySort.sorter(radix = false)))
+  override protected def doExecute(): RDD[InternalRow] = child match {
+    case exchange: ShuffleExchangeExec if FineExchange.parts(exchange) > 1 =>
+      FineExchange.sorted(exchange, FineExchange.parts(exchange))(KeySort.sorted)
+    case _ => child.execute().mapPartitions(rows => KeySort.sorted(rows.asInstanceOf[Iterator[UnsafeRow]]))
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): KeySortExec = copy(child = newChild)
 }
 
 object KeySort {
+
+  private[headrace] def sorted(rows: Iterator[UnsafeRow]): Iterator[InternalRow] =
+    new Bundles(new KeyRuns(sorter(radix = true).sort(rows), () => sorter(radix = false)))
 
   /** Makes a sorter. With `radix`, rows of one hash stay in any order; otherwise they are compared. */
   private[headrace] def sorter(radix: Boolean): UnsafeExternalRowSorter =

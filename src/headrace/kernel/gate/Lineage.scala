@@ -8,7 +8,6 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.execution.streaming.checkpointing.{CommitLog, OffsetSeqLog, OffsetSeqMetadata}
-import org.apache.spark.sql.execution.streaming.operators.stateful.transformwithstate.statefulprocessor.StatefulProcessorHandleImpl
 import org.apache.spark.sql.execution.streaming.state._
 import org.apache.spark.sql.streaming.StatefulProcessorHandle
 import org.apache.spark.util.ThreadUtils
@@ -31,21 +30,9 @@ object Lineage {
 
   private val uploads = new ConcurrentHashMap[StateStoreProvider, Future[_]]
   private lazy val thread = ThreadUtils.newDaemonSingleThreadExecutor("headrace-snapshots")
-  private val storeOf = {
-    val field = classOf[StatefulProcessorHandleImpl].getDeclaredField("store")
-    field.setAccessible(true)
-    field
-  }
 
   /** Keeps the lineage of a task's store short; once per task. */
-  def bound(handle: StatefulProcessorHandle): Unit = handle match {
-    case _: StatefulProcessorHandleImpl =>
-      storeOf.get(handle) match {
-        case store: RocksDBStateStoreProvider#RocksDBStateStore => bound(store.creatingProvider)
-        case _ => ()
-      }
-    case _ => ()
-  }
+  def bound(handle: StatefulProcessorHandle): Unit = OpenStore.of(handle).foreach(store => bound(store.creatingProvider))
 
   private def bound(provider: RocksDBStateStoreProvider): Unit = {
     val versions = provider.rocksDB.lineageManager.getLineageForCurrVersion().length

@@ -7,7 +7,7 @@ import headrace.task.Carried
 import headrace.wire.{Bundled, Wire}
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
+import org.apache.spark.sql.execution.streaming.state.headrace.{Lineage, OpenStore}
 import org.apache.spark.sql.headrace.GroupingKey
 import org.apache.spark.sql.streaming._
 
@@ -25,6 +25,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
   @transient private var task: LevelTask = _
   @transient private var epoch: Epoch = _
   @transient private var shared: SharedGroups = _
+  @transient private var newKeys: NewKeys = _
   @transient private lazy val passing = new Bundled
 
   override def init(outputMode: OutputMode, timeMode: TimeMode): Unit = {
@@ -32,7 +33,9 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
     task = null
     epoch = null
     val context = TaskContext.get()
+    newKeys = null
     if (context != null) {
+      newKeys = new NewKeys(OpenStore.isNew(getHandle))
       Lineage.bound(getHandle)
       task = LevelTask.begin(carried, number, context)
     }
@@ -76,7 +79,7 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
 
   private def steps(key: Array[Byte], rows: Iterator[InternalRow], ringing: Long): Iterator[InternalRow] = {
     val hosted = task.hosted(Wire.opOf(key), epoch)
-    state.at(epochMillis, ringing, hosted.sharedKey, hosted.counted)
+    state.at(epochMillis, ringing, hosted.sharedKey, hosted.counted, newKeys.take(key))
     new Steps(hosted, key, rows)
   }
 
@@ -98,6 +101,18 @@ final class Level(carried: Carried, number: Int, ops: Set[Int], retired: Set[Int
       hosted.buffer.nonEmpty
     }
     override def next(): InternalRow = hosted.buffer.next()
+  }
+}
+
+/** The keys without state in a store that began empty. Keys come in the order of their hashes, so one behind the last has not come before. */
+private final class NewKeys(isEmpty: Boolean) {
+  private var last = 0L
+
+  def take(key: Array[Byte]): Boolean = isEmpty && {
+    val hash = Wire.hashOf(key)
+    val isNew = java.lang.Long.compareUnsigned(hash, last) > 0
+    if (isNew) last = hash
+    isNew
   }
 }
 

@@ -25,12 +25,14 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   private var sharedKey: Array[Byte] = _
   private var counted: Array[Long] = _
   private var isThere = false
+  private var mayExist = false
 
   /** Prepares for a key: the time alarms are compared with (millis), the alarm that woke the key, the key of the operator's shared group
-    * (null if there is none), and the operator's counts.
+    * (null if there is none), and the operator's counts. `isNew`: the store is known to have no value of the key, which saves the search.
     */
-  def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte], counted: Array[Long]): Unit = {
+  def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte], counted: Array[Long], isNew: Boolean = false): Unit = {
     this.counted = counted
+    mayExist = !isNew
     now = nowMillis
     this.ringing = ringing
     this.sharedKey = sharedKey
@@ -51,7 +53,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   }
 
   override def get(): Array[Byte] = {
-    val value = values.get()
+    val value = if (mayExist) values.get() else null
     isThere = value != null
     value
   }
@@ -59,6 +61,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   override def put(value: Array[Byte]): Unit = {
     if (!isThere) counted(Counts.Keys) += 1
     isThere = true
+    mayExist = true
     values.update(value)
   }
 

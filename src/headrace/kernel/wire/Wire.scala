@@ -52,6 +52,9 @@ object Wire {
   def opOf(key: Array[Byte]): Int =
     ((key(8) & 0xff) << 24) | ((key(9) & 0xff) << 16) | ((key(10) & 0xff) << 8) | (key(11) & 0xff)
 
+  /** The hash at the beginning of a group key. */
+  def hashOf(key: Array[Byte]): Long = java.lang.Long.reverseBytes(Platform.getLong(key, Platform.BYTE_ARRAY_OFFSET))
+
   /** Points `to` to the binary field `ordinal` of a wire row, in place; valid as long as the wire row is. */
   def inside(wire: UnsafeRow, ordinal: Int, to: UnsafeRow): UnsafeRow = {
     val at = wire.getLong(ordinal)
@@ -107,6 +110,12 @@ object Wire {
   /** The partition to which Spark's exchange sends a group. */
   def partitionOf(key: Array[Byte], partitions: Int): Int =
     Math.floorMod(Murmur3_x86_32.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, 42), partitions)
+
+  /** The same, of the group of a wire row. */
+  def partitionOf(wire: UnsafeRow, partitions: Int): Int = {
+    val at = wire.getLong(Key)
+    Math.floorMod(Murmur3_x86_32.hashUnsafeBytes(wire.getBaseObject, wire.getBaseOffset + (at >>> 32), at.toInt, 42), partitions)
+  }
 
   private[wire] def keySize(size: Int): Int = KeyStart + size
 }

@@ -76,7 +76,7 @@ class _Closing(dict[Node, Columns]):
     """The columns that close, of each node on demand: expressions of other nodes are not read."""
 
     def __missing__(self, node: Node) -> Columns:
-        for before in order([node]):
+        for before in (node,) if all(before in self for before in node.inputs) else order([node]):
             if before not in self:
                 self[before] = contract(before).closing_after(self)
         return self[node]

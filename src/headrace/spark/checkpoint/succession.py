@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark, named
 from headrace.errors import HeadraceError
 from headrace.ops import Sink
@@ -64,7 +63,7 @@ def refuse_mixed_results(
     notices: list[str] = []
     other = reread(job.plan, stored.plan)
     sources = {node["name"]: node for node in stored.plan["nodes"]}
-    times = {name for name, clock in clocks(job.plan).items() if clock.name == EVENT}
+    times = {name for name, clock in job.clocks.items() if clock.name == EVENT}
     for query in job.queries:
         name = names[query.name]
         epoch = totals[name].epoch if name in totals else -1

@@ -16,6 +16,7 @@ from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
 from headrace.ops import Lookup, Sink, Source, lookups_of, sinks_of, sources_of
+from headrace.ops.facts.clock import Clock
 from headrace.ops.unclosed import require_closing
 from headrace.optimize import optimize
 from headrace.plan import DisplayNames, Node, Plan, displayed
@@ -58,6 +59,11 @@ class SparkJob:
     @property
     def time_zone(self) -> str:
         return self.settings["spark.sql.session.timeZone"]
+
+    @cached_property
+    def clocks(self) -> Mapping[str, Clock]:
+        """The clock of each stateful operator."""
+        return clocks(self.plan)
 
     @cached_property
     def shown(self) -> DisplayNames:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
-from headrace.analysis.clocks import clocks
 from headrace.durable.marks import Mark
 from headrace.errors import HeadraceError
 from headrace.ops import Sink, groups, lookups_of, sources_of
 from headrace.ops.dedupe import forgets_keys_after
 from headrace.ops.facts.carried import PROCESSING
+from headrace.ops.facts.closing import Group
 from headrace.ops.operator import Operator, operator
 from headrace.ops.relational import stateful
 from headrace.plan import Node, Plan, Role, order
@@ -72,6 +72,11 @@ class Rebuilding:
     def _programs(self) -> frozenset[str]:
         """The programs, which take rows as they come; other operators are functions of their rows, whatever the order of these."""
         return programs_of(self.job)
+
+    @cached_property
+    def _closing(self) -> Mapping[Node, Group]:
+        """The operators whose groups close."""
+        return groups([self.job.plan.nodes[name] for name in self.job.plan.sinks])
 
     def _is_of_query(self, node: Node) -> bool:
         return node.role is Role.STATEFUL and str(node.name) not in self._programs
@@ -181,7 +186,7 @@ class Rebuilding:
         """Return whether the rows that an operator has sent may depend on the cut into epochs."""
         ops = {one.identity.live()[name].op for one in relocation.queries.values() for name in one.identity.live() if name == node.name}
         lost = any(one.of_operators(ops, kind) for one in self.totals.values() for kind in ("late", "dead"))
-        group = groups([self.job.plan.nodes[name] for name in self.job.plan.sinks]).get(node)
+        group = self._closing.get(node)
         early = group is not None and bool(group.early_ms)
         return lost or early or bool(node.caveat) or node.forgets_after is not None
 
@@ -239,7 +244,7 @@ def shows_changes(sink: Sink) -> bool:
 
 def obstacle(job: SparkJob, end: Node) -> str | None:
     """Return why the rows of a node cannot be computed again from the beginning, or None."""
-    times, programs = clocks(job.plan), programs_of(job)
+    times, programs = job.clocks, programs_of(job)
     for node in order([end]):
         name = job.shown(str(node.name))
         for source in sources_of([node]):

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from headrace.analysis.clocks import clocks
 from headrace.durable import atomic
 from headrace.durable.marks import Mark
 from headrace.durable.sums import text_of
@@ -368,7 +367,7 @@ class Replacement:
 
     def _timed(self) -> set[str]:
         """Return the operators that use event time."""
-        return {name for name, clock in clocks(self.job.plan).items() if clock.name == EVENT}
+        return {name for name, clock in self.job.clocks.items() if clock.name == EVENT}
 
     def _handled(self, one: Relocated) -> int:
         """Return the watermark up to which a query has handled time."""
