@@ -22,13 +22,15 @@ def operator(op: int, level: int = 1) -> Entry:
     return Entry(op, Shape(f"operator {op}", "program", level))
 
 
-def origin(*entries: Entry, name: str = "main", epoch: int = 7, partitions: int = 2) -> Origin:
-    return Origin(query(*entries, name=name, levels=2), Path(name), epoch, partitions)
+def origin(
+    *entries: Entry, name: str = "main", epoch: int = 7, partitions: int = 2, rebuilt: frozenset[int] | None = None
+) -> Origin:
+    return Origin(query(*entries, name=name, levels=2), Path(name), epoch, partitions, rebuilt)
 
 
 def continued(new: QueryIdentity, *origins: Origin, changed: tuple[int, ...] = ()) -> dict[int, ContinuedText]:
     totals = Totals(7, {("", op, 0, "keys"): n for op, n in KEYS.items()})
-    return dict(continuable(new, origins, {one.query.name: totals for one in origins}, partitions=2, changed=changed))
+    return dict(continuable(new, [(one, totals) for one in origins], partitions=2, changed=changed))
 
 
 def test_operators_that_are_added() -> None:
@@ -63,7 +65,20 @@ def test_stores_of_another_kind() -> None:
     assert continued(now, origin(operator(1), epoch=6), origin(operator(2), name="other")) == {}
 
 
-def test_the_query_with_the_most_operators() -> None:
+def test_the_query_with_the_most_keys() -> None:
     now = query(operator(1), operator(2), operator(3))
-    first, other = origin(operator(1)), origin(operator(2), operator(3), name="other")
+    first, other = origin(operator(2), operator(3)), origin(operator(1), name="other")
     assert continued(now, first, other) == {1: ContinuedText(origin=1, others=False)}
+
+
+def test_a_shadow_run() -> None:
+    """Of any epoch; other operators that it ran are removed from its stores."""
+    now, old = query(operator(1), operator(2), operator(4)), origin(operator(1), operator(2))
+    for ran, others in (((4,), False), ((1, 4), True)):
+        shadow = origin(*map(operator, ran), epoch=0, rebuilt=frozenset({4}))
+        assert continued(now, old, shadow) == {1: ContinuedText(origin=1, others=others)}
+    assert continued(now, old, origin(operator(2), epoch=0, rebuilt=frozenset({2}))) == {1: ContinuedText(origin=0, others=False)}
+    # more of it is removed than stays
+    assert continued(query(operator(3), operator(4)), origin(operator(3)), origin(operator(2), operator(4), epoch=0, rebuilt=frozenset({2}))) == {
+        1: ContinuedText(origin=0, others=False)
+    }

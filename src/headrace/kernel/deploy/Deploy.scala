@@ -69,7 +69,7 @@ private final class Composition(own: SparkSession, deployment: DeploymentText) {
       else moved(chosen.reduce(_ union _), level.operators)
     val hasPages = parts.exists(_.hasPages) || continued.exists(_._2.hasPages)
     val before = continued.map { case (one, stores) =>
-      StateFiles.Continued(stores.folder, deployment.epoch - 1, stores.number, Option.when(one.others)(new OfOthers(stores.ops & level.operators.toSet)))
+      StateFiles.Continued(stores.folder, stores.epoch, stores.number, Option.when(one.others)(new OfOthers(stores.ops & level.operators.toSet)))
     }
     StateFiles.Written(new Declared(number, deployment.clock != "none", hasPages), rows, before)
   }

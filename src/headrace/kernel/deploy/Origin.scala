@@ -22,8 +22,8 @@ private[deploy] sealed trait Origin {
   def stores(level: Int): Option[LevelStores]
 }
 
-/** The stores of a level: the number of Spark's operator, the operators whose state is taken, and whether there may be pages. */
-private[deploy] final case class LevelStores(folder: String, number: Int, ops: Set[Int], hasPages: Boolean)
+/** The stores of a level after an epoch: the number of Spark's operator, the operators whose state is taken, and whether there may be pages. */
+private[deploy] final case class LevelStores(folder: String, epoch: Long, number: Int, ops: Set[Int], hasPages: Boolean)
 
 private[deploy] object Origin {
 
@@ -51,7 +51,7 @@ private[deploy] final class Stores(session: SparkSession, text: StoresText) exte
   } yield Taken(stores.ops & ops, StateFiles.rows(own, text.folder, text.epoch, stores.number), Some(text.partitions), stores.hasPages)
 
   override def stores(level: Int): Option[LevelStores] = operators.get(level).map { case (number, metadata) =>
-    LevelStores(text.folder, number, byLevel.getOrElse(level, Set.empty), metadata.contains(SparkState.bags(level)))
+    LevelStores(text.folder, text.epoch, number, byLevel.getOrElse(level, Set.empty), metadata.contains(SparkState.bags(level)))
   }
 }
 

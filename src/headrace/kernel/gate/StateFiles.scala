@@ -4,6 +4,8 @@ import java.nio.file.{Files, Paths}
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.jdk.CollectionConverters._
+
 import headrace.{HeadraceKernelException, Links}
 import org.apache.hadoop.fs.Path
 import org.apache.spark.TaskContext
@@ -76,7 +78,9 @@ object StateFiles {
     */
   final case class Written(processor: StatefulProcessor[Array[Byte], InternalRow, InternalRow], rows: DataFrame, continued: Option[Continued])
 
-  /** The stores of an operator in a checkpoint, as of the epoch before the one that is written, and the rows that are removed from them. */
+  /** The stores of an operator in a checkpoint after an epoch, and the rows that are removed from them. If it is not the epoch before the one
+    * that is written, they have snapshots of it.
+    */
   final case class Continued(checkpoint: String, epoch: Long, operator: Int, removed: Option[Removed])
 
   /** Whether a row of a column family is removed, by its key. */
@@ -138,6 +142,19 @@ object StateFiles {
   /** The levels that are written at once: each of their tasks has a store in memory. */
   private val Levels = 4
 
+  /** Gives a store, a folder of links, the version of another epoch: its snapshot gets another name, and nothing else has a version. */
+  private def renumber(store: java.nio.file.Path, snapshot: String, name: String): Unit = {
+    val listed = Files.list(store)
+    val files = try listed.iterator.asScala.filter(Files.isRegularFile(_)).toVector finally listed.close()
+    files.foreach { file =>
+      // with its checksum, if there is one
+      val (before, after) = file.getFileName.toString.splitAt(file.getFileName.toString.indexOf(snapshot).max(0))
+      if (after.startsWith(snapshot)) Files.move(file, store.resolve(before + name + after.stripPrefix(snapshot)))
+      else Files.delete(file)
+    }
+    if (!Files.exists(store.resolve(name))) throw new HeadraceKernelException("INTERNAL", s"$store has no snapshot $snapshot")
+  }
+
   /** Prepares to write the stores of an operator; returns the work, which returns their ids by partition. */
   private def stores(
       session: classic.SparkSession,
@@ -153,10 +170,15 @@ object StateFiles {
     val hadoop = SerializableConfiguration.broadcast(session.sparkContext, session.sessionState.newHadoopConf())
     val before = part.continued.map { stores =>
       def partition(folder: String, operator: Long, n: Int) = Paths.get(new Path(s"$folder/state/$operator/$n").toUri.getPath)
-      (0 until expected).foreach(n => Links.tree(partition(stores.checkpoint, stores.operator, n), partition(checkpoint, number, n)))
       val commit = new StreamingQueryCheckpointMetadata(session, stores.checkpoint).commitLog.get(stores.epoch)
-      val ids = commit.flatMap(_.stateUniqueIds).flatMap(_.get(stores.operator)).map(_.map(_(0)))
-      ids.getOrElse(throw new HeadraceKernelException("INTERNAL", s"epoch ${stores.epoch} of ${stores.checkpoint} has no stores"))
+      val ids = commit.flatMap(_.stateUniqueIds).flatMap(_.get(stores.operator)).map(_.map(_(0))).getOrElse(
+        throw new HeadraceKernelException("INTERNAL", s"epoch ${stores.epoch} of ${stores.checkpoint} has no stores"))
+      (0 until expected).foreach { n =>
+        val to = partition(checkpoint, number, n)
+        Links.tree(partition(stores.checkpoint, stores.operator, n), to)
+        if (stores.epoch != epoch - 1) renumber(to, s"${stores.epoch + 1}_${ids(n)}.zip", s"${epoch}_${ids(n)}.zip")
+      }
+      ids
     }
     val removed = part.continued.flatMap(_.removed)
     val written = Inside.rows(part.rows).mapPartitions { rows =>

@@ -20,7 +20,8 @@ private[headrace] object Confs {
   /** The settings for work on a stored query's state outside of a run: those of the query that concern its stores. */
   def stored(session: SparkSession, partitions: Int, checkpoint: String): Map[String, String] = stores(partitions) ++ files(session, checkpoint)
 
-  def ours(session: SparkSession, document: DocumentText, checkpoint: String): Map[String, String] = Map(
+  /** `held`: the query only repeats what was logged, in a few large epochs. */
+  def ours(session: SparkSession, document: DocumentText, checkpoint: String, held: Boolean): Map[String, String] = Map(
     // Spark refuses these plans by their shape: two stateful operators, rows that continue after they are late.
     "spark.sql.streaming.unsupportedOperationCheck" -> "false",
     // These decide when rows are due, whatever the session has set: an empty epoch follows when an epoch made rows due; the slowest source
@@ -35,16 +36,17 @@ private[headrace] object Confs {
     "spark.sql.streaming.offsetLog.formatVersion" -> "2",
     // Spark 4.2 cannot check that: it compares numbers of partitions, which it does not log.
     "spark.sql.streaming.checkUnfinishedRepartitionOnRestart" -> "false"
-  ) ++ stores(document.partitions) ++ files(session, checkpoint) ++ clock(document)
+  ) ++ stores(document.partitions, changelog = !held) ++ files(session, checkpoint) ++ clock(document)
 
-  private def stores(partitions: Int): Map[String, String] = Map(
+  /** `changelog`: an epoch writes what it changes. A snapshot after each epoch is faster to write if it changes most, and to read. */
+  private def stores(partitions: Int, changelog: Boolean = true): Map[String, String] = Map(
     // A replayed epoch must send the same rows to the same partitions.
     "spark.sql.adaptive.enabled" -> "false",
     "spark.sql.shuffle.partitions" -> partitions.toString,
     // Spark takes it from the log of offsets, but 4.2 does not log it.
     "spark.sql.streaming.internal.stateStore.partitions" -> partitions.toString,
     "spark.sql.streaming.stateStore.providerClass" -> StateFiles.provider,
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> "true",
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled" -> changelog.toString,
     // Otherwise each put first reads the key, to count rows for a metric that is not used.
     "spark.sql.streaming.stateStore.rocksdb.trackTotalNumberOfRows" -> "false",
     "spark.sql.streaming.stateStore.checkpointFormatVersion" -> "2")

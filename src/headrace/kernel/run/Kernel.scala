@@ -47,7 +47,7 @@ object Kernel {
     Confs.settings(document).foreach { case (name, value) => own.conf.set(name, value) }
     Settings.under(own) {
       val doc = Document.read(document)
-      Confs.ours(own, doc, checkpoint).foreach { case (name, value) => own.conf.set(name, value) }
+      Confs.ours(own, doc, checkpoint, held).foreach { case (name, value) => own.conf.set(name, value) }
       started(own, doc, document, scans.asScala.toMap, committer, checkpoint, trigger, manualClock, loader, held)
     }
   }

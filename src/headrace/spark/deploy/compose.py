@@ -43,15 +43,14 @@ def compose(
     settings: Mapping[str, str],
     changes: Collection[ProgramChangeText],
     log: Path,
-    rebuilt: Sequence[Origin] = (),
-    counted: Mapping[Key, int] | None = None,
+    rebuilt: Sequence[tuple[Origin, Totals]] = (),
     corrected: Mapping[str, Target] | None = None,
     elsewhere: Collection[str] = (),
 ) -> Counts:
     """Make a query in `place`, for the folder of the checkpoint. Returns the size of its state. `plan`: the fingerprint of the plan.
 
     `controls`: the names of the query's control sources in Spark's logs, by source. `gone`: the stored queries that other queries continue.
-    `timed`: the operators that use event time. `rebuilt`: the stored queries of a shadow run; `counted`: its counts. `corrected`: the sinks
+    `timed`: the operators that use event time. `rebuilt`: the stored queries of a shadow run, and their counts. `corrected`: the sinks
     whose corrections are in `place`, and what they are for; the first epoch of the query, which is logged here, delivers them.
     `elsewhere`: the sinks that begin in another place.
     """
@@ -59,7 +58,8 @@ def compose(
     known = {source for origin in origins for source in origin.query.sources}
     last = max(origin.epoch for origin in origins)
     stored = {origin.query.name: checkpoint.record(origin.query.name).totals for origin in origins}
-    continued = continuable(query, origins, stored, partitions=partitions, changed={change.op for change in changes})
+    sizes = [*((origin, stored[origin.query.name]) for origin in origins), *rebuilt]
+    continued = continuable(query, sizes, partitions=partitions, changed={change.op for change in changes})
     # stores take rows in an epoch of their own, which reads nothing
     epoch = last + 1 if continued else last
     watermark = _watermark(query, origins, timed)
@@ -71,7 +71,7 @@ def compose(
         mend(origin.folder)
     counts = write_stores(
         query,
-        [*origins, *rebuilt],
+        [origin for origin, _ in sizes],
         folder,
         continued=continued,
         epoch=epoch,
@@ -94,7 +94,8 @@ def compose(
         _log_correction(folder, epoch + 1, offsets, scans, controls, times)
     totals = divided(query, stored, gone, known - set(query.sources))
     ops = {entry.op for entry in query.entries}
-    counts_of = {**totals.counts, **{key: n for key, n in (counted or {}).items() if key[1] in ops}}
+    again = {key: n for origin, one in rebuilt for key, n in one.counts.items() if origin.is_taken(key[1], ops)}
+    counts_of = {**totals.counts, **again}
     written = {name: last for name, last in totals.written.items() if name not in elsewhere}
     Record(place / "record", query.name, checkpoint.lease.term).store(replace(totals, epoch=epoch, counts=counts_of, written=written))
     stayed = {name: {"keys": totals.of_operators({entry.op}, "keys")} for name, entry in query.live().items() if entry.shape.keeps}

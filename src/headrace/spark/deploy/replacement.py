@@ -52,6 +52,8 @@ from headrace.spark.run.summary import many
 from headrace.spark.run.trial import try_source
 
 _SHADOW = "shadow"
+_SHADOW_FORMAT = 2
+"""2: its stores have snapshots. One of an earlier headrace is not continued."""
 
 
 def _unfinished(what: str) -> HeadraceError:
@@ -99,6 +101,7 @@ class Replacement:
         if not rebuild.operators and not rebuild.corrected:
             return ""
         parts = (
+            _SHADOW_FORMAT,
             self.stored.id,
             self.job.plan.fingerprint,
             self.partitions,
@@ -301,7 +304,7 @@ class Replacement:
         """Run what has to be rebuilt over the rows read so far, and write the corrections of sinks."""
         rebuild = self.comparison.rebuild
         if not self.purpose:
-            return Shadow((), {}, {}), {}
+            return Shadow((), {}), {}
         run = self.shadow(shadow).finish(self.comparison.old.totals)
         corrections: dict[str, Correction] = {}
         with under(self.job.settings) as spark:
@@ -355,7 +358,6 @@ class Replacement:
             changes=[rewrite.change for rewrite in self.comparison.rewrites.get(one.identity.name, ()) if rewrite.change],
             log=log,
             rebuilt=shadow.origins,
-            counted=shadow.counts,
             corrected=corrected,
             elsewhere=self.comparison.rebuild.filled,
         )

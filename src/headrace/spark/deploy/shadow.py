@@ -25,7 +25,7 @@ from headrace.plan import Node, order
 from headrace.spark.checkpoint.folder import Stored
 from headrace.spark.checkpoint.history import logged, renew_id
 from headrace.spark.checkpoint.offsets import Offsets, joined, offset_name
-from headrace.spark.checkpoint.record import Key, Totals, recorded
+from headrace.spark.checkpoint.record import Totals, recorded
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.compile.identity import Identity, Numbers, QueryIdentity, entered, repaired_scan
 from headrace.spark.compile.job import SparkJob, limited
@@ -49,10 +49,9 @@ _OF_FILES = ("FILE_BROKEN", "FILE_CHANGED")
 
 @dataclass(frozen=True)
 class Shadow:
-    """The outcome: the stored queries with the state of the rebuilt operators, the counts of their inputs, and the rows of each sink."""
+    """The outcome: the stored queries with the state of the rebuilt operators, their counts, and the rows of each sink."""
 
-    origins: tuple[Origin, ...]
-    counts: Mapping[Key, int]
+    origins: tuple[tuple[Origin, Totals], ...]
     rows: Mapping[str, Capture]
 
 
@@ -118,15 +117,13 @@ class ShadowRun:
         """Read up to the position of the job, and bring event time to its watermark. `before`: as for `advance`."""
         self.advance(before)
         if not self._of:
-            return Shadow((), {}, {})
+            return Shadow((), {})
         epoch = max(logged(self._query(query), "offsets") for query in self._identity.queries)
         # a list: all queries have to log the epoch
         later = [self._later(query, epoch + 1) for query in self._identity.queries]
         totals = self._repeated(epoch + any(later))
-        origins = tuple(map(self._origin, self._identity.queries))
-        rebuilt = {entry.op for origin in origins for entry in origin.query.entries}
-        counts = {key: n for one in totals for key, n in one.counts.items() if key[1] in rebuilt}
-        return Shadow(origins, counts, self._captures)
+        origins = map(self._origin, self._identity.queries)
+        return Shadow(tuple(zip(origins, totals, strict=True)), self._captures)
 
     def _begin(self) -> None:
         """Make the checkpoint of the shadow run, unless it is there."""
@@ -229,8 +226,8 @@ class ShadowRun:
         folder = self._query(query)
         # it may have been moved, and Spark finds state by the paths in its own metadata
         mend(folder)
-        rebuilt = tuple(entry for entry in query.entries if entry.shape.name in self._rebuild.operators)
-        return Origin(replace(query, entries=rebuilt), folder, logged(folder, "commits"), self._partitions)
+        rebuilt = frozenset(entry.op for entry in query.entries if entry.shape.name in self._rebuild.operators)
+        return Origin(query, folder, logged(folder, "commits"), self._partitions, rebuilt)
 
     def _query(self, query: QueryIdentity) -> Path:
         return self._folder / "queries" / query.name

@@ -34,12 +34,16 @@ Counts = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Origin:
-    """A stored query as of its last committed epoch: its identity, its folder, that epoch, and the number of partitions of its state."""
+    """A stored query as of its last committed epoch: its identity, its folder, that epoch, and the number of partitions of its state.
+
+    `rebuilt`: of a shadow run, the operators whose state is taken. Its stores have a snapshot of each epoch.
+    """
 
     query: QueryIdentity
     folder: Path
     epoch: int
     partitions: int
+    rebuilt: frozenset[int] | None = None
 
     @property
     def watermark(self) -> int:
@@ -51,9 +55,13 @@ class Origin:
         """Return the watermark up to which the epoch has handled time, in milliseconds; `watermark` is for the next one."""
         return Offsets.read(self.folder, self.epoch).watermark
 
+    def is_taken(self, op: int, here: Collection[int]) -> bool:
+        """Return whether the state of an operator, of those that are among `here`, is taken from these stores."""
+        return op in here and (self.rebuilt is None or op in self.rebuilt)
+
     def text(self, here: set[int]) -> OriginText:
         """Return the state of its operators that are among `here`, for the kernel."""
-        taken = [entry for entry in self.query.entries if entry.shape.keeps and not entry.retired and entry.op in here]
+        taken = [entry for entry in self.query.entries if entry.shape.keeps and not entry.retired and self.is_taken(entry.op, here)]
         operators = tuple(TakenText(op=entry.op, level=entry.shape.level) for entry in taken)
         return StoresText(folder=str(self.folder), epoch=self.epoch, partitions=self.partitions, operators=operators)
 
@@ -108,23 +116,24 @@ def write_stores(
 
 
 def continuable(
-    query: QueryIdentity, origins: Sequence[Origin], totals: Mapping[str, Totals], *, partitions: int, changed: Collection[int]
+    query: QueryIdentity, origins: Sequence[tuple[Origin, Totals]], *, partitions: int, changed: Collection[int]
 ) -> Mapping[int, ContinuedText]:
     """Return the stores that a query can continue in place, by level, if its epoch is the one after that of all `origins`: rows of other
-    operators are added to them and removed, the others stay. It does if fewer are removed than stay. `totals`: the counts of the origins by
-    name. `changed`: the operators whose rows change.
+    operators are added to them and removed, the others stay. It continues those with the most keys that stay, if fewer are removed. The
+    origins have their counts. `changed`: the operators whose rows change.
     """
-    last = max(origin.epoch for origin in origins)
+    last = max(origin.epoch for origin, _ in origins if origin.rebuilt is None)
     continued: dict[int, ContinuedText] = {}
     for level in range(1, query.levels + 1):
-        here, most = set(_operators(query, level)), 0
-        for place, origin in enumerate(origins):
+        here, most = set(_operators(query, level)), -1
+        for place, (origin, totals) in enumerate(origins):
             stored = {entry.op for entry in origin.query.entries if entry.shape.keeps and entry.shape.level == level}
-            kept = here.intersection(_operators(origin.query, level))
-            alike = (origin.epoch, origin.partitions, origin.query.clock) == (last, partitions, query.clock)
-            keys = [totals[origin.query.name].of_operators(ops, "keys") for ops in (kept, stored - kept)]
-            if alike and len(kept) > most and kept.isdisjoint(changed) and keys[0] >= keys[1]:
-                continued[level], most = ContinuedText(origin=place, others=stored != kept), len(kept)
+            kept = {op for op in _operators(origin.query, level) if origin.is_taken(op, here)}
+            alike = (origin.partitions, origin.query.clock) == (partitions, query.clock)
+            stay, gone = (totals.of_operators(ops, "keys") for ops in (kept, stored - kept))
+            named = origin.epoch == last or origin.rebuilt is not None
+            if alike and named and kept and kept.isdisjoint(changed) and stay >= gone and stay > most:
+                continued[level], most = ContinuedText(origin=place, others=stored != kept), stay
     return continued
 
 
