@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from headrace.points import OF_SINKS, POINTS, VARIABLE
+from tests.faults import places
 from tests.faults.placed import Place
 from tests.faults.test_kill_lakes import lay_out
 from tests.faults.test_standby import PATIENCE
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 PLACES = [f"{name}@summed" if name in OF_SINKS else name for name in POINTS]
 
@@ -24,9 +27,5 @@ def test_killed_in_the_first_epoch(tmp_path: Path, point: str) -> None:
         assert first.process.wait(PATIENCE) == -signal.SIGKILL, first.log_text()[-3000:]
     finally:
         first.over()
-    second = place.start("second")
-    try:
-        second.ended()
-    finally:
-        second.over()
+    places.job(tmp_path, place.kind, place.address).run(checkpoint=tmp_path / "state", progress=False)
     place.check(rows)

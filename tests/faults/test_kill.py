@@ -16,6 +16,9 @@ import pytest
 
 import headrace as hr
 from headrace.spark.checkpoint.record import newest
+from tests.faults.child import job
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 CHILD = Path(__file__).with_name("child.py")
 FILES, ROWS, KEYS = 8, 60, 5
@@ -81,22 +84,20 @@ def run_with_kills(folder: Path, points: int, seed: int) -> None:
     chance = random.Random(seed)
     log = folder / "log"
     killed = 0
-    while True:
+    while killed < points:
         child = start(folder, log)
         # A point within the epochs to come, counted from where this start finds the job.
         target = epochs(folder) + chance.choice([0, 0, 1, 1, 2])
         pause = chance.uniform(0, 1.5)
-        while killed < points and child.poll() is None and epochs(folder) <= target:
+        while child.poll() is None and epochs(folder) <= target:
             time.sleep(0.02)
-        if killed < points and child.poll() is None:
-            time.sleep(pause)
-            kill(child, chance.choice(["both", "both", "python", "jvm"]))
-            killed += 1
-            continue
-        code = child.wait(600)
-        assert code == 0, log.read_text()[-3000:]
-        if "nothing new" in log.read_text() or killed >= points:
+        if child.poll() is not None:
+            assert child.returncode == 0, log.read_text()[-3000:]
             break
+        time.sleep(pause)
+        kill(child, chance.choice(["both", "both", "python", "jvm"]))
+        killed += 1
+    job(folder).run(checkpoint=folder / "state", progress=False)
     check(folder, expected)
 
 

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 import headrace as hr
+from headrace import cli
 from headrace.points import DEPLOY_CALL, DEPLOY_POINTS, FOLDER, VARIABLE
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 JOB = """
 import headrace as hr
@@ -48,7 +51,7 @@ def add(folder: Path, name: str) -> None:
 
 
 def done(folder: Path, *command: str, point: str | None = None, code: int | None = 0) -> None:
-    """Run a command to its end. `code`: that of its process; None if it may be killed or not."""
+    """Run a command to its end, as a process of its own. `code`: the exit code; None if the process may be killed or not."""
     environment = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", FOLDER: str(folder)}
     if point is not None:
         environment[VARIABLE] = point
@@ -61,6 +64,11 @@ def done(folder: Path, *command: str, point: str | None = None, code: int | None
     assert ended == code or (code is None and ended in (0, -signal.SIGKILL)), (folder / "log").read_text()
 
 
+def done_here(*command: str) -> None:
+    """Run a command to its end in this process and its session, which costs less where nothing is killed."""
+    assert cli.main(command) == 0
+
+
 POINTS = [f"{name}:kill" for name in DEPLOY_POINTS if name != DEPLOY_CALL]
 LATER = [f"{DEPLOY_CALL}#{number}:kill" for number in (1, 4, 30, 60, 90, 120, 150)]
 
@@ -70,17 +78,18 @@ LATER = [f"{DEPLOY_CALL}#{number}:kill" for number in (1, 4, 30, 60, 90, 120, 15
 @pytest.mark.parametrize("point", [*POINTS, *LATER])
 def test_killed(point: str, tmp_path: Path) -> None:
     add(tmp_path, "1.json")
-    done(tmp_path, "run", str(version(tmp_path, 1)), "--checkpoint", "state", "--no-flush", "--partitions", "2")
-    deploy = ("deploy", str(version(tmp_path, 2)), "--checkpoint", "state", "--partitions", "3")
+    state = str(tmp_path / "state")
+    done_here("run", str(version(tmp_path, 1)), "--checkpoint", state, "--no-flush", "--partitions", "2")
+    deploy = ("deploy", str(version(tmp_path, 2)), "--checkpoint", state, "--partitions", "3")
     done(tmp_path, *deploy, point=point, code=-signal.SIGKILL)
     assert (tmp_path / "acted").exists()
     if point == POINTS[0]:
         # the old version goes on as if nothing had been
         add(tmp_path, "2.json")
-        done(tmp_path, "run", str(version(tmp_path, 1)), "--checkpoint", "state", "--no-flush")
-    done(tmp_path, *deploy)
+        done_here("run", str(version(tmp_path, 1)), "--checkpoint", state, "--no-flush")
+    done_here(*deploy)
     add(tmp_path, "2.json" if point != POINTS[0] else "3.json")
-    done(tmp_path, "run", str(version(tmp_path, 2)), "--checkpoint", "state")
+    done_here("run", str(version(tmp_path, 2)), "--checkpoint", state)
     assert not [path.name for path in (tmp_path / "state").iterdir() if path.name in ("next", "switch")]
     rows = [json.loads(line) for file in hr.committed_files(tmp_path / "out") for line in file.read_text().splitlines()]
     most = 31 if point == POINTS[0] else 21

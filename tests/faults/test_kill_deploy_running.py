@@ -16,8 +16,10 @@ import pytest
 
 from headrace.points import DEPLOY_CALL, DEPLOY_POINTS, FOLDER, RUNNING_POINTS, VARIABLE
 from headrace.spark.checkpoint.lease import held_by
-from tests.faults.test_kill_deploy import done
+from tests.faults.test_kill_deploy import done, done_here
 from tests.faults.test_kill_rebuild import JOB, add, assert_new, held
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 FOLLOWING = JOB.replace("files_per_epoch=1", "follow=True")
 
@@ -70,13 +72,13 @@ def test_the_deploy_is_killed(point: str, tmp_path: Path) -> None:
     """The job does not notice, and the next deploy removes what is left."""
     add(tmp_path, 0)
     with running(tmp_path, version(tmp_path, 3), ready=lambda: has_read(tmp_path)) as child:
-        command = ("deploy", version(tmp_path, 6), "--checkpoint", "state", "--partitions", "3")
+        command = ("deploy", version(tmp_path, 6), "--checkpoint", str(tmp_path / "state"), "--partitions", "3")
         done(tmp_path, *command, point=f"{point}:kill", code=-signal.SIGKILL)
         assert (tmp_path / "state" / "candidate").is_dir() and child.poll() is None
         add(tmp_path, 1)
-        done(tmp_path, *command)
+        done_here(*command)
         assert not (tmp_path / "state" / "candidate").exists() and child.poll() is None
-        done(tmp_path, "stop", "state")
+        done_here("stop", str(tmp_path / "state"))
     continued(tmp_path, (0, 1))
 
 
@@ -85,17 +87,17 @@ def test_the_job_is_killed(point: str, tmp_path: Path) -> None:
     """The deploy is completed by the process that has asked for it."""
     add(tmp_path, 0)
     with running(tmp_path, version(tmp_path, 3), f"{point}:kill", ready=lambda: has_read(tmp_path)) as child:
-        done(tmp_path, "deploy", version(tmp_path, 6), "--checkpoint", "state", "--partitions", "3")
+        done_here("deploy", version(tmp_path, 6), "--checkpoint", str(tmp_path / "state"), "--partitions", "3")
         assert child.wait(60) == -signal.SIGKILL and (tmp_path / "acted").exists()
     assert held_by(tmp_path / "state") is None
     continued(tmp_path, (0,))
 
 
 def continued(folder: Path, parts: tuple[int, ...]) -> None:
-    run = ("run", version(folder, 6, follow=False), "--checkpoint", "state", "--no-flush")
-    done(folder, *run)
+    run = ("run", version(folder, 6, follow=False), "--checkpoint", str(folder / "state"), "--no-flush")
+    done_here(*run)
     assert_new(folder, parts)
     add(folder, 9)
-    done(folder, *run)
+    done_here(*run)
     assert_new(folder, (*parts, 9))
     assert json.loads((folder / "state" / "job.json").read_text())["partitions"] == 3

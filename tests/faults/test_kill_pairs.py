@@ -1,6 +1,6 @@
 """kill -9 at a point of a deploy, of the epoch after it, or of a switch, for each pair of versions: its sinks end as those of the new version.
 
-The points go round: each is that of every so many pairs.
+The points go round: each is that of every so many pairs. Only what is killed, or runs in mid-stream, is a process of its own.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from headrace.points import CALL, DEPLOY_CALL, DEPLOY_POINTS, POINTS, RUNNING_POINTS
-from tests.faults.test_kill_deploy import done
+from tests.faults.test_kill_deploy import done, done_here
 from tests.faults.test_kill_deploy_running import running
 from tests.spark.engine.pairs import AGAIN, PAIRS, STARTS, Pair, add, check_equal, held
 
-pytestmark = pytest.mark.full
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
 
 JOB = """
 import sys
@@ -56,7 +56,7 @@ def deploy(folder: Path, name: str, *, follow: bool = False) -> list[str]:
     pair = PAIRS[name]
     choices = [word for sink, how in pair.on_change.items() for word in ("--on-change", f"{sink}={how}")]
     partitions = ["--partitions", str(pair.partitions)] if pair.partitions is not None else []
-    return ["deploy", version(folder, name, "new", follow=follow), "--checkpoint", "state", *choices, *partitions]
+    return ["deploy", version(folder, name, "new", follow=follow), "--checkpoint", str(folder / "state"), *choices, *partitions]
 
 
 def killed(folder: Path, command: Sequence[str], point: str, *, passes: bool = True) -> None:
@@ -68,8 +68,8 @@ def killed(folder: Path, command: Sequence[str], point: str, *, passes: bool = T
 
 def check_new(folder: Path, name: str) -> None:
     """Run the new version to the end of time, and another one from the start."""
-    done(folder, "run", version(folder, name, "new"), "--checkpoint", "state")
-    done(folder, "run", version(folder, name, "new", "afresh"), "--checkpoint", "other", "--partitions", "3")
+    done_here("run", version(folder, name, "new"), "--checkpoint", str(folder / "state"))
+    done_here("run", version(folder, name, "new", "afresh"), "--checkpoint", str(folder / "other"), "--partitions", "3")
     check_equal(PAIRS[name], folder / "out", folder / "afresh")
 
 
@@ -82,13 +82,14 @@ def points_of(pair: Pair) -> tuple[str, ...]:
 def test_killed(name: str, tmp_path: Path) -> None:
     for part in (0, 1):
         add(tmp_path, part)
-    done(tmp_path, "run", version(tmp_path, name, "old"), "--checkpoint", "state", "--no-flush", "--partitions", "3")
+    state = str(tmp_path / "state")
+    done_here("run", version(tmp_path, name, "old"), "--checkpoint", state, "--no-flush", "--partitions", "3")
     if points := points_of(PAIRS[name]):
         point = turn(name, points)
         killed(tmp_path, deploy(tmp_path, name), point, passes=point != OF_STATE)
-    done(tmp_path, *deploy(tmp_path, name))
+    done_here(*deploy(tmp_path, name))
     add(tmp_path, 2)
-    killed(tmp_path, ("run", version(tmp_path, name, "new"), "--checkpoint", "state"), turn(name, IN_RUN))
+    killed(tmp_path, ("run", version(tmp_path, name, "new"), "--checkpoint", state), turn(name, IN_RUN))
     check_new(tmp_path, name)
 
 
@@ -101,13 +102,13 @@ def test_killed_in_mid_stream(name: str, tmp_path: Path) -> None:
     old = version(tmp_path, name, "old", follow=True)
     with running(tmp_path, old, f"{point}:kill" if in_job else None, ready=lambda: bool(held(tmp_path / "out" / "stays"))) as child:
         if in_job:
-            done(tmp_path, *deploy(tmp_path, name, follow=True))
+            done_here(*deploy(tmp_path, name, follow=True))
             assert child.wait(60) == -signal.SIGKILL and (tmp_path / "acted").exists()
         else:
             killed(tmp_path, deploy(tmp_path, name, follow=True), point)
             add(tmp_path, 1)
-            done(tmp_path, *deploy(tmp_path, name, follow=True))
+            done_here(*deploy(tmp_path, name, follow=True))
             assert child.poll() is None
-            done(tmp_path, "stop", "state")
+            done_here("stop", str(tmp_path / "state"))
     add(tmp_path, 2)
     check_new(tmp_path, name)

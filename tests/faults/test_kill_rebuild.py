@@ -12,7 +12,9 @@ import pytest
 
 import headrace as hr
 from headrace.points import CALL, POINTS
-from tests.faults.test_kill_deploy import done
+from tests.faults.test_kill_deploy import done, done_here
+
+pytestmark = pytest.mark.usefixtures("spark")
 
 JOB = """
 import headrace as hr
@@ -85,20 +87,21 @@ def test_killed_in_the_epoch_that_corrects(point: str, tmp_path: Path) -> None:
 def check(folder: Path, deploy: str | None = None, run: str | None = None) -> None:
     for part in (0, 1):
         add(folder, part)
-    done(folder, "run", version(folder, 3), "--checkpoint", "state", "--no-flush", "--partitions", "2")
-    command = ("deploy", version(folder, 6), "--checkpoint", "state", "--partitions", "3")
+    state = str(folder / "state")
+    done_here("run", version(folder, 3), "--checkpoint", state, "--no-flush", "--partitions", "2")
+    command = ("deploy", version(folder, 6), "--checkpoint", state, "--partitions", "3")
     if deploy is not None:
         done(folder, *command, point=deploy, code=-signal.SIGKILL)
         assert (folder / "acted").exists()
-    done(folder, *command)
-    again = ("run", version(folder, 6), "--checkpoint", "state", "--no-flush")
+    done_here(*command)
+    again = ("run", version(folder, 6), "--checkpoint", state, "--no-flush")
     if run is not None:
         done(folder, *again, point=run, code=-signal.SIGKILL)
         assert (folder / "acted").exists()
-    done(folder, *again)
+    done_here(*again)
     assert_new(folder, (0, 1))
     add(folder, 2)
-    done(folder, *again)
+    done_here(*again)
     assert_new(folder, (0, 1, 2))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import headrace as hr
 from headrace.points import DEPLOY_CALL, DEPLOY_POINTS
-from tests.faults.test_kill_deploy import done
+from tests.faults.test_kill_deploy import done, done_here
 from tests.spark.engine.everything import EVENTS, RULES, START, Every
 from tests.spark.engine.test_portable import exported, shown, state_of
 from tests.spark.engine.test_state import case, write
@@ -122,10 +122,10 @@ def test_killed(up: str, down: str, tmp_path: Path, spark: SparkSession) -> None
     exported(state, tmp_path / "two")
     assert {part for rows in state_of(tmp_path / "two").values() for _, part, *_ in rows} == {"value", "page", "alarm"}
     for partitions, point in ((7, up), (3, down)):
-        command = ("rescale", str(tmp_path / "job.py"), "--checkpoint", "state", "--partitions", str(partitions))
+        command = ("rescale", str(tmp_path / "job.py"), "--checkpoint", str(state), "--partitions", str(partitions))
         done(tmp_path, *command, point=point, code=-signal.SIGKILL)
         (tmp_path / "acted").unlink()
-        done(tmp_path, *command)
+        done_here(*command)
         exported(state, tmp_path / str(partitions))
         assert state_of(tmp_path / str(partitions)) == state_of(tmp_path / "two")
         alike = shared(spark, state)

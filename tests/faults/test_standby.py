@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import headrace as hr
 from headrace.points import VARIABLE
+from tests.faults.child import job
 from tests.faults.test_kill import CHILD, check, children, lay_out
 
 PATIENCE = 120
@@ -56,6 +58,7 @@ def cleared(child: subprocess.Popen[bytes]) -> None:
     child.wait(PATIENCE)
 
 
+@pytest.mark.usefixtures("spark")
 def test_the_second_takes_over_from_one_that_was_killed(tmp_path: Path) -> None:
     expected = lay_out(tmp_path)
     first = start(tmp_path, tmp_path / "first", **{VARIABLE: "before sink commit@out#3:hang"})
@@ -65,8 +68,8 @@ def test_the_second_takes_over_from_one_that_was_killed(tmp_path: Path) -> None:
         until(lambda: b"waiting to take over" in (tmp_path / "second").read_bytes(), "the second waits")
         who = f"killed: the checkpoint {tmp_path / 'state'} is in use by process {first.pid} on {os.uname().nodename}"
         assert who in (tmp_path / "second").read_text()
-        refused = start(tmp_path, tmp_path / "third")
-        assert refused.wait(PATIENCE) != 0 and "CHECKPOINT_IN_USE" in (tmp_path / "third").read_text()
+        with pytest.raises(hr.CheckpointError, match="CHECKPOINT_IN_USE"):
+            job(tmp_path).run(checkpoint=tmp_path / "state", progress=False)
         os.killpg(first.pid, signal.SIGKILL)
         first.wait()
         ended(second, tmp_path / "second")

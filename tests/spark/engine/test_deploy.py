@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import shutil
@@ -167,18 +168,34 @@ def verdicts(deployment: hr.Deployment) -> dict[str, str]:
 ALL: tuple[View, ...] = (sums, totals, priced, crossed, ranked, counted, quiet, windows, visits, valued)
 
 
-def test_partitions(tmp_path: Path) -> None:
+def passed(rows: hr.Stream, prices: hr.Stream, folder: Path) -> Any:
+    """A sink without state before it."""
+    return sink(rows.select("k", "v"), folder, "passed", "append")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Callable[[bool], dict[str, Counter[str]]]:
+    """What runs from the start over three parts write: all views, or those that are the same without a watermark."""
+
+    @functools.cache
+    def results_of(timed: bool) -> dict[str, Counter[str]]:
+        views = (*ALL, dearest, passed) if timed else (sums, priced, dearest, passed)
+        return expected(tmp_path_factory.mktemp("whole"), views, 3, timed=timed)
+
+    return results_of
+
+
+def test_partitions(tmp_path: Path, whole: Callable[[bool], dict[str, Counter[str]]]) -> None:
     """Up and down, with state of every kind: rows of joins and ranks, accumulators, cells, timers, held rows, what all keys read."""
-    kept, whole = tmp_path / "kept", tmp_path / "whole"
     for part, partitions in enumerate((2, 7, 3)):
-        add(kept, part)
+        add(tmp_path, part)
         if part:
-            deployment = job(kept, *ALL).deploy(checkpoint=kept / "checkpoint", partitions=partitions)
+            deployment = job(tmp_path, *ALL).deploy(checkpoint=tmp_path / "checkpoint", partitions=partitions)
             assert {one.verdict for one in deployment.verdicts if one.part == "operator"} == {"moved"}
             assert sum(one.keys for one in deployment.verdicts) > 100
-        run(job(kept, *ALL), kept, flush=part == 2, partitions=partitions)
-    want = expected(whole, ALL, 3)
-    assert {name: results(kept, name) for name in want} == want
+        run(job(tmp_path, *ALL), tmp_path, flush=part == 2, partitions=partitions)
+    want = {view.__name__: whole(True)[view.__name__] for view in ALL}
+    assert {name: results(tmp_path, name) for name in want} == want
     assert all(want.values())
 
 
@@ -193,11 +210,6 @@ EDITS: dict[str, tuple[tuple[View, ...], tuple[View, ...]]] = {
 }
 
 
-def passed(rows: hr.Stream, prices: hr.Stream, folder: Path) -> Any:
-    """A sink without state before it."""
-    return sink(rows.select("k", "v"), folder, "passed", "append")
-
-
 @pytest.mark.parametrize(
     ("edit", "timed"),
     [
@@ -206,23 +218,22 @@ def passed(rows: hr.Stream, prices: hr.Stream, folder: Path) -> Any:
         for timed in (False, True)
     ],
 )
-def test_operators_that_move(edit: str, timed: bool, tmp_path: Path) -> None:
+def test_operators_that_move(edit: str, timed: bool, tmp_path: Path, whole: Callable[[bool], dict[str, Counter[str]]]) -> None:
     """What both versions have is as if the new one had run from the start."""
     old, new = ((passed, *views) for views in EDITS[edit])
     if not timed:
         old, new = (tuple(view for view in views if view is not quiet) for views in (old, new))
-    kept, whole = tmp_path / "kept", tmp_path / "whole"
-    add(kept, 0)
-    run(job(kept, *old, timed=timed), kept, partitions=2)
+    add(tmp_path, 0)
+    run(job(tmp_path, *old, timed=timed), tmp_path, partitions=2)
     # nobody knows the order in which the rows arrived
     now = {"counted_out": "from now"} if not timed and counted in new and counted not in old else None
-    deployment = job(kept, *new, timed=timed).deploy(checkpoint=kept / "checkpoint", on_change=now)
+    deployment = job(tmp_path, *new, timed=timed).deploy(checkpoint=tmp_path / "checkpoint", on_change=now)
     both = [view for view in new if view in old]
     for part in (1, 2):
-        add(kept, part)
-        run(job(kept, *new, timed=timed), kept, flush=part == 2)
-    want = expected(whole, both, 3, timed=timed)
-    assert {name: results(kept, name) for name in want} == want
+        add(tmp_path, part)
+        run(job(tmp_path, *new, timed=timed), tmp_path, flush=part == 2)
+    want = {view.__name__: whole(timed)[view.__name__] for view in both}
+    assert {name: results(tmp_path, name) for name in want} == want and all(want.values())
     judged = verdicts(deployment)
     assert {judged[f"sink {view.__name__}_out"] for view in both} <= {"kept", "moved"}
     named = {"operator sums", "operator dearest", "operator quiet"} & judged.keys()
@@ -230,23 +241,22 @@ def test_operators_that_move(edit: str, timed: bool, tmp_path: Path) -> None:
     assert any(verdict != "kept" for verdict in judged.values())
 
 
-def test_a_query_without_an_epoch_becomes_one_with_another(tmp_path: Path) -> None:
+def test_a_query_without_an_epoch_becomes_one_with_another(tmp_path: Path, whole: Callable[[bool], dict[str, Counter[str]]]) -> None:
     """Its folder has nothing, and its name stays."""
-    kept, whole = tmp_path / "kept", tmp_path / "whole"
-    add(kept, 0)
-    run(job(kept, sums, dearest, timed=False), kept, partitions=2)
+    add(tmp_path, 0)
+    run(job(tmp_path, sums, dearest, timed=False), tmp_path, partitions=2)
     # as if it had been started and had nothing to read yet
     for place in ("queries/main", "epochs/main", "out/sums"):
-        shutil.rmtree(kept / place if place.startswith("out") else kept / "checkpoint" / place)
-    for file in (kept / "checkpoint" / "record").glob("main.*"):
+        shutil.rmtree(tmp_path / place if place.startswith("out") else tmp_path / "checkpoint" / place)
+    for file in (tmp_path / "checkpoint" / "record").glob("main.*"):
         file.unlink()
-    (kept / "checkpoint" / "queries" / "main").mkdir()
-    job(kept, sums, dearest, priced, timed=False).deploy(checkpoint=kept / "checkpoint")
+    (tmp_path / "checkpoint" / "queries" / "main").mkdir()
+    job(tmp_path, sums, dearest, priced, timed=False).deploy(checkpoint=tmp_path / "checkpoint")
     for part in (1, 2):
-        add(kept, part)
-        run(job(kept, sums, dearest, priced, timed=False), kept, flush=part == 2)
-    want = expected(whole, (sums, dearest), 3, timed=False)
-    assert {name: results(kept, name) for name in want} == want
+        add(tmp_path, part)
+        run(job(tmp_path, sums, dearest, priced, timed=False), tmp_path, flush=part == 2)
+    want = {name: whole(False)[name] for name in ("sums", "dearest")}
+    assert {name: results(tmp_path, name) for name in want} == want
     assert all(want.values())
 
 

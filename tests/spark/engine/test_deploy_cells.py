@@ -117,24 +117,32 @@ def results(folder: Path) -> list[str]:
     return sorted(json.dumps(row, sort_keys=True) for row in lines(folder / "out"))
 
 
+VERSIONS = [("int", "int"), ("bigint", "bigint"), ("decimal(20,0)", "bigint")]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory, spark: object) -> list[str]:
+    """What the last version writes if it reads all parts from the start."""
+    folder = tmp_path_factory.mktemp("straight")
+    for part in range(4):
+        lay_out(folder, part)
+    job(folder, *VERSIONS[-1]).run(checkpoint=folder / "state", partitions=2)
+    return results(folder)
+
+
 @pytest.mark.parametrize("partitions", [1, 2, 3])
-def test_wider_keys_and_entries_of_every_kind(tmp_path: Path, partitions: int) -> None:
-    moved, straight = tmp_path / "moved", tmp_path / "straight"
-    versions = [("int", "int"), ("bigint", "bigint"), ("decimal(20,0)", "bigint")]
-    for part, (key, whole) in enumerate(versions):
-        lay_out(moved, part)
+def test_wider_keys_and_entries_of_every_kind(tmp_path: Path, partitions: int, straight: list[str]) -> None:
+    for part, (key, whole) in enumerate(VERSIONS):
+        lay_out(tmp_path, part)
         if part:
-            deployment = job(moved, key, whole).deploy(checkpoint=moved / "state")
+            deployment = job(tmp_path, key, whole).deploy(checkpoint=tmp_path / "state")
             (kinds,) = (one for one in deployment.verdicts if one.part == "operator")
             assert (kinds.verdict, kinds.keys, kinds.entries > 0, kinds.held > 0) == ("evolved", 10, part == 1, True)
-        summary = job(moved, key, whole).run(checkpoint=moved / "state", flush=False, partitions=partitions)
+        summary = job(tmp_path, key, whole).run(checkpoint=tmp_path / "state", flush=False, partitions=partitions)
         assert sum(one.held for one in summary.inputs) > 0
     # a restart after it, with input that comes later
-    lay_out(moved, 3)
-    job(moved, *versions[-1]).run(checkpoint=moved / "state")
-    for part in range(4):
-        lay_out(straight, part)
-    job(straight, *versions[-1]).run(checkpoint=straight / "state", partitions=partitions)
-    assert results(moved) == results(straight)
-    assert len(results(moved)) > 500
-    assert sum('"shop": 99' in row for row in results(moved)) == 2
+    lay_out(tmp_path, 3)
+    job(tmp_path, *VERSIONS[-1]).run(checkpoint=tmp_path / "state")
+    assert results(tmp_path) == straight
+    assert len(straight) > 500
+    assert sum('"shop": 99' in row for row in straight) == 2

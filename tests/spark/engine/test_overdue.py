@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,12 @@ class Silence(hr.Program):
 def job(folder: Path, name: str = "job", *, least: int = 0, more: bool = False) -> hr.Job:
     """`least`: the amounts from which windows sum; `more`: an operator more."""
     rows = charges(folder / "in")
-    windows = rows.filter(f"amount >= {least}").window(hr.tumble("ts", "10 minutes"), emit="close").group_by("card", "window_end").agg(s="sum(amount)")
+    windows = (
+        rows.filter(f"amount >= {least}")
+        .window(hr.tumble("ts", "10 minutes"), emit="close")
+        .group_by("card", "window_end")
+        .agg(s="sum(amount)")
+    )
     out = folder / name
     sinks = [
         rows.key_by("card").process(Silence).named("silence").write.files(out / "silent", format="json", name="silent"),
@@ -51,15 +57,18 @@ def go(folder: Path, one: hr.Job, name: str = "state") -> hr.Summary:
     return one.run(checkpoint=folder / name, progress=False, flush=False)
 
 
-def stop_before_what_is_due(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the job for one epoch."""
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, spark: object) -> tuple[Path, Path]:
+    """A folder in which the job ran for one epoch, and a copy of what that left."""
+    folder, copy = tmp_path_factory.mktemp("overdue"), tmp_path_factory.mktemp("copies") / "copy"
+    put(folder / "in", "1.json", ROWS)
     add = Record.add
 
     def stopping(record: Record, *epoch: Any) -> bool:
         run._request(now=False)
         return add(record, *epoch)
 
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Record, "add", stopping)
         run = job(folder).start(checkpoint=folder / "state", progress=False, flush=False, partitions=2)
         run.wait()
@@ -67,6 +76,27 @@ def stop_before_what_is_due(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert logged(query, "offsets") == logged(query, "commits") == 0
     assert Offsets.read(query, 0).watermark == 0 < next_watermark(query, 0)
     assert written(folder, "job") == ([], {})
+    shutil.copytree(folder, copy)
+    return folder, copy
+
+
+@pytest.fixture
+def folder(stopped: tuple[Path, Path]) -> Path:
+    """The folder as the stop left it."""
+    folder, copy = stopped
+    shutil.rmtree(folder)
+    shutil.copytree(copy, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, spark: object) -> dict[int, tuple[list[str], dict[str, int]]]:
+    """What a job that is not stopped writes, by the least amount."""
+    folder = tmp_path_factory.mktemp("whole")
+    put(folder / "in", "1.json", ROWS)
+    for least in (0, 5):
+        go(folder, job(folder, f"whole{least}", least=least), f"state{least}")
+    return {least: written(folder, f"whole{least}") for least in (0, 5)}
 
 
 def written(folder: Path, name: str) -> tuple[list[str], dict[str, int]]:
@@ -105,20 +135,14 @@ def imported(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("goes_on", [restarted, with_an_operator_more, with_a_rebuilt_operator, forked, imported])
-def test_what_was_due_at_the_stop(goes_on: Callable[[Path], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(tmp_path / "in", "1.json", ROWS)
-    stop_before_what_is_due(tmp_path, monkeypatch)
-    name = goes_on(tmp_path)
-    least = 5 if goes_on is with_a_rebuilt_operator else 0
-    go(tmp_path, job(tmp_path, "whole", least=least), "whole state")
-    silent, sums = written(tmp_path, name)
-    assert (silent, sums) == written(tmp_path, "whole")
+def test_what_was_due_at_the_stop(goes_on: Callable[[Path], str], folder: Path, whole: dict[int, tuple[list[str], dict[str, int]]]) -> None:
+    name = goes_on(folder)
+    silent, sums = written(folder, name)
+    assert (silent, sums) == whole[5 if goes_on is with_a_rebuilt_operator else 0]
     assert (len(silent), len(sums)) == (3, 6)
 
 
-def test_a_start_on_which_nothing_is_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_on_which_nothing_is_due(folder: Path) -> None:
     """It begins no epoch."""
-    put(tmp_path / "in", "1.json", ROWS)
-    stop_before_what_is_due(tmp_path, monkeypatch)
-    assert go(tmp_path, job(tmp_path)).epochs >= 1
-    assert go(tmp_path, job(tmp_path)).epochs == 0
+    assert go(folder, job(folder)).epochs >= 1
+    assert go(folder, job(folder)).epochs == 0

@@ -74,8 +74,10 @@ def test_bounded_input_is_read_flushed_and_sealed(tmp_path: Path) -> None:
     assert (fresh.rows, alerts(tmp_path)) == (9, [("a", "00:00:30"), ("b", "00:20:10")])
 
 
-@pytest.mark.parametrize("path", ["in", "in/*.json"])
-@pytest.mark.parametrize("flush", [False, True])
+@pytest.mark.parametrize(
+    ("path", "flush"),
+    [("in", False), ("in/*.json", True), *(pytest.param(*both, marks=pytest.mark.full) for both in (("in", True), ("in/*.json", False)))],
+)
 def test_all_files_were_read_and_are_gone(tmp_path: Path, path: str, flush: bool) -> None:
     """There is nothing new. A job that begins has nothing at all, and is refused, also one with another source."""
 
@@ -169,6 +171,8 @@ def test_an_endless_job_runs_until_it_is_stopped(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     run = fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state", every="100 milliseconds")
     wait_for(lambda: run.progress.rows == 4)
+    with pytest.raises(HeadraceError, match="CHECKPOINT_IN_USE"):
+        fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state")
     put(tmp_path / "in", "2.json", SECOND)
     wait_for(lambda: len(alerts(tmp_path)) == 2)
     assert run.status == "running"
@@ -246,28 +250,16 @@ def test_dead_letters_that_are_read_do_not_lie_beside_the_checkpoint(tmp_path: P
     assert [(one.rows_in, one.handled, one.dead) for one in summary.inputs] == [(5, 4, 1)]
 
 
-def test_progress_is_reported(tmp_path: Path) -> None:
+def test_progress_is_reported_and_counts_the_keys_with_state(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     reports: list[Any] = []
-    fraud(tmp_path).run(checkpoint=tmp_path / "state", progress=reports.append)
-    assert reports and all(one.seconds >= 0 for one in reports)
-
-
-def test_progress_counts_the_keys_with_state(tmp_path: Path) -> None:
-    put(tmp_path / "in", "1.json", FIRST)
-    run = fraud(tmp_path).start(checkpoint=tmp_path / "state", flush=False)
+    run = fraud(tmp_path).start(checkpoint=tmp_path / "state", flush=False, progress=reports.append)
     run.wait()
+    assert reports and all(one.seconds >= 0 for one in reports)
     assert run.progress.state_keys == 2
     flushed = fraud(tmp_path).start(checkpoint=tmp_path / "state")
     flushed.wait()
     assert flushed.progress.state_keys == 0
-
-
-def test_progress_of_a_started_job_is_reported(tmp_path: Path) -> None:
-    put(tmp_path / "in", "1.json", FIRST)
-    reports: list[Any] = []
-    fraud(tmp_path).start(checkpoint=tmp_path / "state", progress=reports.append).wait()
-    assert reports
 
 
 def test_a_function_for_progress_that_fails_ends_the_run(tmp_path: Path) -> None:
@@ -275,23 +267,6 @@ def test_a_function_for_progress_that_fails_ends_the_run(tmp_path: Path) -> None
     with pytest.raises(ZeroDivisionError):
         fraud(tmp_path, follow=True).run(checkpoint=tmp_path / "state", progress=lambda progress: 1 / 0)
     assert fraud(tmp_path).run(checkpoint=tmp_path / "state").sealed
-
-
-def test_run_from_another_thread(tmp_path: Path) -> None:
-    put(tmp_path / "in", "1.json", FIRST)
-    summaries: list[Any] = []
-    thread = threading.Thread(target=lambda: summaries.append(fraud(tmp_path).run(checkpoint=tmp_path / "state")))
-    thread.start()
-    thread.join()
-    assert summaries[0].rows == 4
-
-
-def test_a_run_while_another_one_runs_is_refused(tmp_path: Path) -> None:
-    put(tmp_path / "in", "1.json", FIRST)
-    run = fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state")
-    with pytest.raises(HeadraceError, match="CHECKPOINT_IN_USE"):
-        fraud(tmp_path, follow=True).start(checkpoint=tmp_path / "state")
-    run.stop()
 
 
 def test_collect_and_show(capsys: pytest.CaptureFixture[str], spark: SparkSession) -> None:
@@ -310,14 +285,17 @@ def test_collect_and_show(capsys: pytest.CaptureFixture[str], spark: SparkSessio
     assert [one.filename for one in warned] == [__file__]
 
 
-def test_a_plan_that_was_stored_runs(tmp_path: Path) -> None:
+def test_a_plan_that_was_stored_runs_in_another_thread(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(fraud(tmp_path).plan.to_json()))
     job = hr.load(file)
     assert job.plan.fingerprint == fraud(tmp_path).plan.fingerprint
-    job.run(checkpoint=tmp_path / "state")
-    assert alerts(tmp_path) == [("a", "00:00:30")]
+    summaries: list[Any] = []
+    thread = threading.Thread(target=lambda: summaries.append(job.run(checkpoint=tmp_path / "state")))
+    thread.start()
+    thread.join()
+    assert (summaries[0].rows, alerts(tmp_path)) == (4, [("a", "00:00:30")])
 
 
 def wait_for(true: Any, seconds: float = 120) -> None:

@@ -175,20 +175,6 @@ def test_a_session_that_plain_pyspark_made_gets_the_kernel_after_a_restart_too()
     assert done.stdout.split() == ["True", "True", "True"] * 2 + ["3"], done.stderr
 
 
-def test_the_terminal_stays_quiet() -> None:
-    done = run("""
-        from headrace.jvm.session import log_file, session
-        spark = session(master="local[1]")
-        try:
-            spark.sql("SELECT raise_error('in a task')").collect()
-        except Exception:
-            pass
-        assert "in a task" in log_file().read_text(encoding="utf-8")
-        spark.stop()
-    """)
-    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
-
-
 def test_spark_does_not_start() -> None:
     done = run(
         """
@@ -233,19 +219,26 @@ def test_options_of_spark_submit_win(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["HERE local[1] Europe/Berlin false", "[('a', 1)]"]
 
 
-def test_pandas_3_is_a_matter_of_those_who_use_it() -> None:
-    """For its first call into the JVM, PySpark imports its tests, which warn of pandas 3."""
-    script = """
+def test_the_terminal_stays_quiet() -> None:
+    """But for PySpark's warning about pandas 3, which is a matter of those who use it: for its first call into the JVM, PySpark imports its tests."""
+    done = run("""
+        import sys
         import warnings
         import pandas
         pandas.__version__ = "3.0.0"
         warnings.simplefilter("always")
-        import headrace as hr
-        spark = hr.session()
-        print("started", flush=True)
+        from headrace.jvm.session import log_file, session
+        spark = session(master="local[1]")
+        try:
+            spark.sql("SELECT raise_error('in a task')").collect()
+        except Exception:
+            pass
+        assert "in a task" in log_file().read_text(encoding="utf-8")
+        print("quiet", file=sys.stderr, flush=True)
         spark.range(2).toPandas()
-    """
-    done = run(script)
-    assert done.stdout == "started\n", done.stderr
-    warned = [line for line in done.stderr.splitlines() if "PySpark does not yet fully support pandas" in line]
+        spark.stop()
+    """)
+    before, _, after = done.stderr.partition("quiet\n")
+    assert (done.stdout, before, done.returncode) == ("", "", 0), done.stderr
+    warned = [line for line in after.splitlines() if "PySpark does not yet fully support pandas" in line]
     assert len(warned) == 1 and "/pyspark/testing/utils.py" not in warned[0], done.stderr
