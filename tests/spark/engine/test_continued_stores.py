@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from headrace.spark.checkpoint.folder import Checkpoint
+from headrace.spark.deploy import compose
+from headrace.spark.deploy.parts import ContinuedText
+from headrace.spark.deploy.stores import continuable
 from tests.faults.test_kill_rescale import STORES
 from tests.spark.engine.test_deploy import (
     View,
@@ -97,6 +102,34 @@ def test_operators_that_stay(edit: str, spark: SparkSession, tmp_path: Path) -> 
         run(job(kept, *new), kept, flush=part == 2)
     both = [view for view in new if view in old or view in (ranked, windows)]
     want = expected(whole, both, 3)
+    assert {name: results(kept, name) for name in want} == want
+    assert all(want.values())
+
+
+def test_stores_of_a_shadow_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of the state is new: the stores of the shadow run are continued, and the rest is added to them."""
+    kept, whole, checkpoint = tmp_path / "kept", tmp_path / "whole", tmp_path / "kept" / "checkpoint"
+    add(kept, 0)
+    run(job(kept, sums, quiet), kept, partitions=2)
+    rows, known = operators(spark, checkpoint), numbers(checkpoint)
+    continued: list[Mapping[int, ContinuedText]] = []
+
+    def recording(*arguments: Any, **options: Any) -> Mapping[int, ContinuedText]:
+        continued.append(continuable(*arguments, **options))
+        return continued[-1]
+
+    monkeypatch.setattr(compose, "continuable", recording)
+    views = (sums, quiet, totals, windows, ranked)
+    job(kept, *views).deploy(checkpoint=checkpoint)
+    # the second of the two places that have state is the shadow run
+    assert [{level: one.origin for level, one in levels.items()} for levels in continued] == [{1: 1, 2: 1}]
+    stored, now = operators(spark, checkpoint), numbers(checkpoint)
+    assert {op: stored.get(op) for op in known.values()} == {op: rows.get(op) for op in known.values()}
+    assert stored.keys() <= set(now.values())
+    for part in (1, 2):
+        add(kept, part)
+        run(job(kept, *views), kept, flush=part == 2)
+    want = expected(whole, views, 3)
     assert {name: results(kept, name) for name in want} == want
     assert all(want.values())
 
