@@ -22,9 +22,7 @@ def operator(op: int, level: int = 1) -> Entry:
     return Entry(op, Shape(f"operator {op}", "program", level))
 
 
-def origin(
-    *entries: Entry, name: str = "main", epoch: int = 7, partitions: int = 2, rebuilt: frozenset[int] | None = None
-) -> Origin:
+def origin(*entries: Entry, name: str = "main", epoch: int = 7, partitions: int = 2, rebuilt: frozenset[int] | None = None) -> Origin:
     return Origin(query(*entries, name=name, levels=2), Path(name), epoch, partitions, rebuilt)
 
 
@@ -79,6 +77,6 @@ def test_a_shadow_run() -> None:
         assert continued(now, old, shadow) == {1: ContinuedText(origin=1, others=others)}
     assert continued(now, old, origin(operator(2), epoch=0, rebuilt=frozenset({2}))) == {1: ContinuedText(origin=0, others=False)}
     # more of it is removed than stays
-    assert continued(query(operator(3), operator(4)), origin(operator(3)), origin(operator(2), operator(4), epoch=0, rebuilt=frozenset({2}))) == {
-        1: ContinuedText(origin=0, others=False)
-    }
+    assert continued(
+        query(operator(3), operator(4)), origin(operator(3)), origin(operator(2), operator(4), epoch=0, rebuilt=frozenset({2}))
+    ) == {1: ContinuedText(origin=0, others=False)}
