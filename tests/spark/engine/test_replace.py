@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 import headrace as hr
-from headrace import points
+from headrace import cli, points
 from headrace.errors import HeadraceError
+from headrace.ops.sink import sinks_of
 from headrace.points import Armed
+from headrace.schema import parse_schema
+from tests.faults.readers import READERS
 from tests.spark.engine.jobs import lines
 from tests.spark.engine.pairs import ROWS, add, held, read
 from tests.unit.errors import check_error
@@ -62,10 +65,13 @@ def wanted(folder: Path, over: int) -> tuple[Counter[tuple[int, int]], ...]:
     return Counter(large), Counter(large), Counter(sums.items())
 
 
-def test_as_from_the_start(tmp_path: Path) -> None:
+def test_as_from_the_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for part in range(2):
         add(tmp_path, part)
         run(job(tmp_path, 10), tmp_path)
+    reader = hr.read.files(tmp_path / "large", format="json", schema="k int, v int", name="large")
+    kept = hr.job("reader", reader.write.memory(name="kept"))
+    kept.run(checkpoint=tmp_path / "reader", progress=False)
     preview = deploy(tmp_path, 40, dry_run=True)
     assert {one.name: one.verdict for one in preview.verdicts if one.part == "sink"} == dict.fromkeys(ALL, "replaced")
     earlier = there(tmp_path)
@@ -77,13 +83,148 @@ def test_as_from_the_start(tmp_path: Path) -> None:
     add(tmp_path, 2)
     run(job(tmp_path, 40), tmp_path)
     assert there(tmp_path) == wanted(tmp_path, 40) != earlier
+    with pytest.raises(HeadraceError, match=r"TABLE_REPLACED: large: .* was rewritten since it was read: it no longer has epoch"):
+        kept.run(checkpoint=tmp_path / "reader", progress=False)
     # a version without rows empties them
     deploy(tmp_path, 99)
     run(job(tmp_path, 99), tmp_path)
     assert there(tmp_path) == (Counter(), Counter(), Counter())
-    # its first version, over the input of all
-    deploy(tmp_path, 10)
+    # the version before, over the input of all
+    choices = [word for name in ALL for word in ("--on-change", f"{name}=replace")]
+    assert cli.main(["rollback", str(tmp_path / "state"), *choices]) == 0
+    assert "  replaced  sink     log: " in capsys.readouterr().out
     add(tmp_path, 3)
     for _ in range(2):
-        run(job(tmp_path, 10), tmp_path)
-        assert there(tmp_path) == wanted(tmp_path, 10)
+        run(job(tmp_path, 40), tmp_path)
+        assert there(tmp_path) == wanted(tmp_path, 40) != (Counter(), Counter(), Counter())
+
+
+@pytest.mark.parametrize(
+    "point", ["before sink commit@large", "in sink commit@large", "in sink commit@log", "after sink commit@log", "after the record@main"]
+)
+def test_interrupted_in_its_epoch(point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sink has the old rows or the new ones, the repetition has the new ones, and no later epoch replaces them again."""
+    add(tmp_path, 0)
+    run(job(tmp_path, 10), tmp_path)
+    deploy(tmp_path, 40)
+    old, new = wanted(tmp_path, 10), wanted(tmp_path, 40)
+    name, _, of = point.partition("@")
+    with monkeypatch.context() as patch:
+        patch.setattr(points, "OFF", False)
+        patch.setattr(points, "_armed", Armed(name, of, action="fail"))
+        patch.setattr(points, "_passed", 0)
+        with pytest.raises(HeadraceError, match="Injected"):
+            run(job(tmp_path, 40), tmp_path)
+    assert all(one in (before, after) for one, before, after in zip(there(tmp_path), old, new, strict=True))
+    add(tmp_path, 1)
+    for _ in range(2):
+        run(job(tmp_path, 40), tmp_path)
+        assert there(tmp_path) == wanted(tmp_path, 40) != new
+        add(tmp_path, 2)
+
+
+def test_a_replacement_that_waits(tmp_path: Path) -> None:
+    """A deploy before the next run replaces the rows that the sinks still have, unless the user says otherwise."""
+    add(tmp_path, 0)
+    run(job(tmp_path, 10), tmp_path)
+    earlier = there(tmp_path)
+    deploy(tmp_path, 40)
+    assert deploy(tmp_path, 40, {}).unchanged
+    again = deploy(tmp_path, 40, {}, partitions=3)
+    assert "  replaced  sink     large: it did not get its rows of the last deploy so far; " in str(again)
+    deploy(tmp_path, 99, {"log": "from now"})
+    add(tmp_path, 1)
+    job(tmp_path, 99).run(checkpoint=tmp_path / "state", progress=False, flush=False)
+    assert there(tmp_path) == (Counter(), earlier[1], Counter())
+
+
+def test_lakes(tmp_path: Path) -> None:
+    """Delta and Iceberg, with a key and without, read by DuckDB."""
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
+
+    def lakes(over: int) -> hr.Job:
+        large = read(tmp_path, "rows", ROWS).filter(f"v > {over}").select("k", "v")
+        sums = large.group_by("k").agg(s="sum(v)").named("summed")
+        return hr.job(
+            "shop",
+            large.write.delta(str(tmp_path / "delta" / "large"), name="delta_rows"),
+            large.write.iceberg("shop.large", catalog=catalog, name="iceberg_rows"),
+            sums.write.delta(str(tmp_path / "delta" / "sums"), key="k", name="delta_sums"),
+            sums.write.iceberg("shop.sums", catalog=catalog, key="k", name="iceberg_sums"),
+        )
+
+    def held_in(job: hr.Job) -> dict[str, Counter[tuple[Any, ...]]]:
+        connected = {str(node.name): (node.connect(), node.name) for node in sinks_of(job.plan.nodes.values())}
+        schemas = {name: parse_schema("k int, v int" if name.endswith("rows") else "k int, s bigint") for name in connected}
+        return {name: Counter(READERS[sink.connector](sink, schemas[name])) for name, (sink, _) in connected.items()}
+
+    def expected(over: int) -> dict[str, Counter[tuple[Any, ...]]]:
+        large, _, sums = (Counter(tuple(map(str, row)) for row in one.elements()) for one in wanted(tmp_path, over))
+        return {"delta_rows": large, "iceberg_rows": large, "delta_sums": sums, "iceberg_sums": sums}
+
+    for part in range(2):
+        add(tmp_path, part)
+        run(lakes(10), tmp_path)
+    assert held_in(lakes(10)) == expected(10)
+    for part, over in enumerate((40, 99, 20), 2):
+        lakes(over).deploy(checkpoint=tmp_path / "state", on_change=dict.fromkeys(expected(over), "replace"))
+        run(lakes(over), tmp_path)
+        assert held_in(lakes(over)) == expected(over)
+        add(tmp_path, part)
+        run(lakes(over), tmp_path)
+        assert held_in(lakes(over)) == expected(over)
+
+
+class Counts(hr.Program):
+    """How many rows a key has had."""
+
+    n = hr.Value("int", default=0)
+
+    def on_event(self, e: Any) -> None:
+        self.n.set(self.n.get() + 1)
+        hr.emit(k=self.key.k, n=self.n.get())
+
+
+def test_what_cannot_be_replaced(tmp_path: Path) -> None:
+    kept: dict[int, Any] = {}
+
+    def job(over: int) -> hr.Job:
+        large = read(tmp_path, "rows", ROWS).filter(f"v > {over}").select("k", "v")
+        arrived = large.key_by("k").process(Counts, order="arrival").named("arrived")
+        kept[over] = large.write.memory(name="kept")
+        return hr.job(
+            "shop",
+            kept[over],
+            large.write.console(name="shown"),
+            arrived.filter(f"n > {over}").write.files(tmp_path / "out", format="json", name="out"),
+            large.group_by("v").agg(n="count(*)").write.memory(name="sizes", key="v"),
+        )
+
+    add(tmp_path, 0)
+    run(job(10), tmp_path)
+
+    def refused(message: str, choices: dict[str, str]) -> None:
+        check_error(message, lambda: job(40).deploy(checkpoint=tmp_path / "state", on_change={"out": "from now", **choices}))
+
+    refused(
+        """
+        CANNOT_REBUILD: the rows of shown cannot be replaced: the console cannot take back what it has shown
+          at test_replace.py:*: large.write.console(name="shown"),
+          hint: nothing was changed: on_change={"shown": "from now"} writes the rows of this version from now on; or write to another place
+          more: headrace error CANNOT_REBUILD
+        """,
+        {"shown": "replace"},
+    )
+    refused(
+        """
+        CANNOT_REBUILD: out gets other rows than before, and they cannot be replaced: arrived handles rows as they arrive, and may get them in another order
+          at test_replace.py:*: arrived.filter(f"n > {over}").write.files(tmp_path / "out", format="json", name="out"),
+          hint: on_change={"out": "from now"} writes the rows of this version from now on
+          more: headrace error CANNOT_REBUILD
+        """,
+        {"out": "replace"},
+    )
+    # a memory sink of the new version has no rows so far
+    job(40).deploy(checkpoint=tmp_path / "state", on_change={"out": "from now", "kept": "replace"})
+    run(job(40), tmp_path)
+    assert Counter(kept[40].rows()) == wanted(tmp_path, 40)[0]

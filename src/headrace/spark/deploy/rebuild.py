@@ -264,10 +264,11 @@ def obstacle(job: SparkJob, end: Node) -> str | None:
 def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, asked: bool) -> Iterator[HeadraceError]:
     """Yield the error for a sink that cannot get the rows of a version as `how` says. `asked`: the user says so."""
     name, connected = str(sink.name), sink.connect()
-    if how == REPLACE and (kept := connected.unswappable()) is not None:
-        place = "another place for its rows" if filled or _only_adds(sink) else f'the difference, on_change={{"{name}": "{RETRACT}"}}'
-        hint = f'nothing was changed: on_change={{"{name}": "{FROM_NOW}"}} writes the rows of this version from now on; or choose {place}'
-        yield HeadraceError("CANNOT_REBUILD", f"the rows of {name} cannot be replaced: {kept}", hint=hint, site=sink.site)
+    if how == REPLACE and (stays := connected.unswappable()) is not None:
+        now, difference = "writes the rows of this version from now on", "corrects them by the difference"
+        other, does = (FROM_NOW, now) if filled or _only_adds(sink) else (RETRACT, difference)
+        hint = f'nothing was changed: on_change={{"{name}": "{other}"}} {does}; or write to another place'
+        yield HeadraceError("CANNOT_REBUILD", f"the rows of {name} cannot be replaced: {stays}", hint=hint, site=sink.site)
         return
     if how == RETRACT and not filled and _only_adds(sink):
         if not asked:
@@ -288,7 +289,8 @@ def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, asked: 
         message = f"{name} is new, and the rows read before cannot be computed for it: {why}"
         yield HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
     elif why is not None:
-        yield _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
+        done = "replaced" if how == REPLACE else "corrected"
+        yield _refused(sink, f"{name} gets other rows than before, and they cannot be {done}: {why}")
 
 
 def unordered(schema: Struct) -> str | None:
