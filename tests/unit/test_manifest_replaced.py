@@ -94,6 +94,28 @@ def test_a_crash_at_any_step(step: str, passing: int, tmp_path: Path, monkeypatc
     assert [entry["epoch"] for entry in again._segments.entries()] == [4]
 
 
+def test_a_reader_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before and after each step of a commit it has the old rows or, from one moment on, the new ones."""
+    manifest = written(tmp_path)
+    seen = [rows(tmp_path)]
+
+    def watched(work: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*arguments: Any) -> Any:
+            seen.append(rows(tmp_path))
+            result = work(*arguments)
+            seen.append(rows(tmp_path))
+            return result
+
+        return step
+
+    for owner, step in ((manifests, "create"), (manifests, "replace"), (manifests.os, "replace"), (manifest._segments, "remove")):
+        monkeypatch.setattr(owner, step, watched(getattr(owner, step)))
+    staged = [*stage(tmp_path, 4, "b.json"), *stage(tmp_path, 4, "c.json")]
+    manifest.commit(4, staged, "id4", whole=True)
+    old, new = seen[0], ["4:b.json", "4:c.json"]
+    assert seen == [old] * seen.count(old) + [new] * seen.count(new) and min(seen.count(old), seen.count(new)) > 3
+
+
 def test_merged_manifests_are_replaced(tmp_path: Path) -> None:
     manifest = written(tmp_path, 2 * FAN)
     manifest.commit(2 * FAN, stage(tmp_path, 2 * FAN, "b.json"), "last", whole=True)
