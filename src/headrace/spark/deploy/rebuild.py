@@ -127,7 +127,7 @@ class Rebuilding:
             if not begun or (name in self.waiting and name not in self.whole and _only_adds(sink)):
                 filled.add(name)
             if how != FROM_NOW:
-                errors += _uncorrectable(self.job, sink, how, name in filled, asked=name in self.choices)
+                errors += _uncorrectable(self.job, sink, how, name in filled, explicit=name in self.choices)
             elif name not in filled and not _only_adds(sink):
                 errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
         nodes = self.job.plan.nodes
@@ -261,8 +261,8 @@ def obstacle(job: SparkJob, end: Node) -> str | None:
     return None
 
 
-def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, asked: bool) -> Iterator[HeadraceError]:
-    """Yield the error for a sink that cannot get the rows of a version as `how` says. `asked`: the user says so."""
+def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, explicit: bool) -> Iterator[HeadraceError]:
+    """Yield the error for a sink that cannot get the rows of a version as `how` says. `explicit`: the user says so."""
     name, connected = str(sink.name), sink.connect()
     if how == REPLACE and (stays := connected.unswappable()) is not None:
         now, difference = "writes the rows of this version from now on", "corrects them by the difference"
@@ -271,7 +271,7 @@ def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, asked: 
         yield HeadraceError("CANNOT_REBUILD", f"the rows of {name} cannot be replaced: {stays}", hint=hint, site=sink.site)
         return
     if how == RETRACT and not filled and _only_adds(sink):
-        if not asked:
+        if not explicit:
             replaces = f'to replace its rows: on_change={{"{name}": "{REPLACE}"}}; ' if connected.unswappable() is None else ""
             hint = f'{replaces}to keep its earlier rows and write those of this version from now on: on_change={{"{name}": "{FROM_NOW}"}}'
             message = f"{name} gets other rows than before, and can only add rows"
