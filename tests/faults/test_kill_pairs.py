@@ -92,22 +92,6 @@ def test_killed(name: str, tmp_path: Path) -> None:
     check_new(tmp_path, name)
 
 
-@pytest.mark.parametrize("point", ["before sink commit", "in sink commit", "after sink commit"])
-def test_killed_while_rows_are_replaced(point: str, tmp_path: Path) -> None:
-    """A reader then has the old rows or the new ones."""
-    name = "windows that close, replaced"
-    for part in (0, 1):
-        add(tmp_path, part)
-    for version_, out, state in (("old", "out", "state"), ("new", "afresh", "other")):
-        done(tmp_path, "run", version(tmp_path, name, version_, out), "--checkpoint", state, "--no-flush", "--partitions", "3")
-    old, new = held(tmp_path / "out" / "closed"), held(tmp_path / "afresh" / "closed")
-    done(tmp_path, *deploy(tmp_path, name))
-    killed(tmp_path, ("run", version(tmp_path, name, "new"), "--checkpoint", "state", "--no-flush"), f"{point}@closed_out")
-    assert held(tmp_path / "out" / "closed") == (new if point == "after sink commit" else old) != {}
-    add(tmp_path, 2)
-    check_new(tmp_path, name)
-
-
 @pytest.mark.parametrize("name", IN_MID_STREAM)
 def test_killed_in_mid_stream(name: str, tmp_path: Path) -> None:
     """If the process that deploys is killed, the job goes on; if that of the job, the other one completes the deploy."""
