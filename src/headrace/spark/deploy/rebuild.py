@@ -264,7 +264,8 @@ def obstacle(job: SparkJob, end: Node) -> str | None:
 def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, explicit: bool) -> Iterator[HeadraceError]:
     """Yield the error for a sink that cannot get the rows of a version as `how` says. `explicit`: the user says so."""
     name, connected = str(sink.name), sink.connect()
-    if how == REPLACE and (stays := connected.unswappable()) is not None:
+    # one that replaces rows only because an earlier deploy was to, and has none here, is filled
+    if how == REPLACE and (explicit or not filled) and (stays := connected.unswappable()) is not None:
         now, difference = "writes the rows of this version from now on", "corrects them by the difference"
         other, does = (FROM_NOW, now) if filled or _only_adds(sink) else (RETRACT, difference)
         hint = f'nothing was changed: on_change={{"{name}": "{other}"}} {does}; or write to another place'
