@@ -32,6 +32,10 @@ def test_kafka(broker: Broker, tmp_path: Path) -> None:
 
     with pytest.raises(hr.CheckpointError, match=r"CANNOT_REBUILD: sums gets other rows than before, and .* may have rows of others"):
         corrected.check(tmp_path / "unasked", write)
+    with pytest.raises(
+        hr.CheckpointError, match="CANNOT_REBUILD: the rows of sums cannot be replaced: records of Kafka cannot be withdrawn"
+    ):
+        corrected.check(tmp_path / "replaced", lambda rows, place: write(rows, f"{place}-replaced"), on_change={"sums": "replace"})
     corrected.check(tmp_path / "asked", lambda rows, place: write(rows, f"{place}-asked"), on_change={"sums": "retract"})
 
 

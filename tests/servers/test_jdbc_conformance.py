@@ -57,6 +57,12 @@ def test_conformance(kind: str, request: pytest.FixtureRequest, tmp_path: Path) 
     assert left == LACKS[kind], report
 
 
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_an_epoch_in_place_of_all_rows(kind: str, request: pytest.FixtureRequest) -> None:
+    report = check(kind, request, rows=0, points=(), only=("in place of all rows",))
+    assert [line.outcome for line in report.lines] == ["passed", "passed"], report
+
+
 class Table:
     """A table of PostgreSQL that grows, in the order of its ids."""
 

@@ -196,10 +196,10 @@ def test_a_manifest_of_a_later_version_is_refused(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path)
     manifest.claim(OWNER)
     manifest.commit(0, stage(tmp_path, 0, "a.json"))
-    manifest.path(0).write_text('{"format": 4}')
+    manifest.path(0).write_text('{"format": 5}')
     check_error(
         """
-        MANIFEST_FORMAT: <manifest> has format 4; this version of headrace reads formats 1 to 3
+        MANIFEST_FORMAT: <manifest> has format 5; this version of headrace reads formats 1 to 4
           hint: use the version of headrace that wrote it
           more: headrace error MANIFEST_FORMAT
         """,

@@ -16,7 +16,8 @@ def argument(parser: argparse.ArgumentParser) -> None:
         metavar="SINK=HOW",
         action="append",
         default=[],
-        help='what a sink gets whose rows are computed differently: retract (the difference) or "from now" (no earlier rows); repeatable',
+        help="what a sink gets whose rows are computed differently: retract (the difference), replace (all rows "
+        'instead of its own) or "from now" (no earlier rows); repeatable',
     )
 
 

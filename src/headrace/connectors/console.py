@@ -44,6 +44,9 @@ class Sink(ports.Options, ports.Sink):
     def stage(self) -> dict[str, Any]:
         return {"kind": "rows"}
 
+    def unswappable(self) -> str:
+        return "the console cannot take back what it has shown"
+
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         context = self._context
         if context is None or not staged.count:

@@ -111,6 +111,9 @@ class Sink(ports.Sink):
             if not other.name.isdigit() or int(other.name) < context.term:
                 _remove(other)
 
+    def unswappable(self) -> str:
+        return "only the function of foreach_batch knows where its rows are"
+
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         context = self._opened()
         folder = self._folder(context)

@@ -150,7 +150,7 @@ class Sink(ports.Options, ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "an epoch that is written again replaces its rows, as long as the process runs"
-        return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"), lasting=bool(self._epochs), in_process=True)
+        return ports.SinkTraits("idempotent", why, ("append", "changes", "upsert"), lasting=bool(self._epochs), in_process=True, swaps=True)
 
     def open(self, context: ports.SinkContext) -> None:
         if context.fresh or (self._context is not None and self._context.checkpoint_id != context.checkpoint_id):
@@ -162,6 +162,8 @@ class Sink(ports.Options, ports.Sink):
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         context = self._context
+        if staged.whole:
+            self._epochs.clear()
         if context is not None and staged.count:
             self._epochs[epoch] = weights.changes_of(staged, context)
         else:

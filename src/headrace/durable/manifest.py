@@ -7,6 +7,7 @@
       _headrace/…-….1.jsonl                       merged manifests (`segments`)
       _headrace/staging/3-0-17/...                files of an epoch that is not committed yet
       _headrace/withdrawn/…24-5f1c77ab/...        epochs from 24 on, withdrawn with their manifests
+      _headrace/withdrawn/before-…31/...          epochs before 31, which replaced their rows
 
 A commit writes the manifest atomically, then moves the epoch's files from the staging folder to their visible names. The move can be
 repeated, so `Manifest.recover` repairs a crash between the two. Readers skip names that begin with `_`, so they never see a staged file; a
@@ -27,7 +28,7 @@ from typing import Any
 from headrace.durable import sums
 from headrace.durable.atomic import create, replace
 from headrace.durable.marks import Mark, readable
-from headrace.durable.segments import FORMAT, End, Segments, Span, moment, of_this_format
+from headrace.durable.segments import FORMAT, REPLACING, End, Segments, Span, current, moment, of_this_format
 from headrace.durable.sums import text_of
 from headrace.errors import CheckpointError, ConnectorError
 from headrace.points import point
@@ -98,18 +99,26 @@ class Manifest:
         """Returns the manifests of the committed epochs, in order. Raises OUTPUT_MISSING if one of them is gone."""
         return self._segments.entries(linked=True)
 
+    def complete(self) -> list[dict[str, Any]]:
+        """Returns the manifests that count, without the newest one while its files are being moved to their visible names."""
+        entries = list(self.entries())
+        if entries and not all((self.folder / file["path"]).exists() for file in entries[-1]["files"]):
+            entries.pop()
+        return current(entries)
+
     def mark(self) -> Mark:
         """Returns the last committed epoch."""
         newest = self._segments.last()
         return Mark(exists=self.folder.is_dir()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
     def keeps(self, mark: Mark) -> bool:
-        """Returns whether the epoch of a mark still has its manifest."""
-        entry = next(self._segments.entries(mark.epoch - 1), None)
+        """Returns whether the epoch of a mark still has its manifest, and its rows count."""
+        entry = next(iter(current(self._segments.entries(mark.epoch - 1))), None)
         return entry is not None and entry["epoch"] == mark.epoch and mark.agrees(entry.get("identity", ""))
 
-    def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
+    def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "", *, whole: bool = False) -> None:
         """Makes the staged files the output of `epoch`; does nothing without files. An epoch that is already committed keeps its output.
+        `whole`: these files replace those of all earlier epochs, also if there are none.
 
         The exception is a manifest by a process that was asleep while this one took over: if its staged files are gone, the files staged
         now replace them.
@@ -118,17 +127,18 @@ class Manifest:
             raise _missing(*self._gone)
         path = self.path(epoch)
         files = sorted(staged, key=lambda file: file.path)
-        if not files:
+        if not (files or whole):
             return
         entries = [self.entry(epoch, number, file) for number, file in enumerate(files)]
         entry: dict[str, Any] = {
-            "format": FORMAT,
+            "format": REPLACING if whole else FORMAT,
             "epoch": epoch,
-            "after": self._before(epoch),
+            "after": -1 if whole else self._before(epoch),
             "identity": identity,
             "term": self.term,
             "at": moment(time.time()),
             "files": entries,
+            **({"whole": True} if whole else {}),
         }
         if not create(path, text_of(entry, indent=1)):
             stored = read(path)
@@ -142,7 +152,7 @@ class Manifest:
                 replace(path, text_of(entry, indent=1))
         self._gone, self._last = None, epoch
         point("in sink commit", self._sink)
-        self.reveal(entry)
+        self._show(entry)
         self._segments.compact()
         self._sweep({*(file.path for file in files), *(file["staged"] for file in entry["files"])})
 
@@ -160,7 +170,7 @@ class Manifest:
             # A replay of this epoch writes the file again. A commit of a later epoch shows that it is lost.
             self._gone = None if lost is None else (newest["epoch"], lost)
             if lost is None:
-                self.reveal(newest)
+                self._show(newest)
         self._remove(left)
 
     def clear(self) -> None:
@@ -192,16 +202,32 @@ class Manifest:
             aside = self.aside(end.first - 1, end.tag)
             aside.mkdir(parents=True, exist_ok=True)
             for entry in self._segments.entries(end.first - 1, withdrawn=True):
-                replace(aside / Span(entry["epoch"], entry["epoch"], 0).name, text_of(entry, indent=1))
-                for file in entry["files"]:
-                    for place in (self.folder / file["staged"], self.folder / file["path"]):
-                        if place.exists():
-                            (aside / file["path"]).parent.mkdir(parents=True, exist_ok=True)
-                            os.replace(place, aside / file["path"])
-                            if not place.is_relative_to(self.control):
-                                remove_empty(place.parent, self.folder)
+                self._move(entry, aside)
             self._segments.cut(end)
             (self.control / end.name).unlink(missing_ok=True)
+
+    def _move(self, entry: dict[str, Any], aside: Path) -> None:
+        """Moves the files of an epoch to a folder, and copies its manifest there."""
+        replace(aside / Span(entry["epoch"], entry["epoch"], 0).name, text_of(entry, indent=1))
+        for file in entry["files"]:
+            for place in (self.folder / file["staged"], self.folder / file["path"]):
+                if place.exists():
+                    (aside / file["path"]).parent.mkdir(parents=True, exist_ok=True)
+                    os.replace(place, aside / file["path"])
+                    if not place.is_relative_to(self.control):
+                        remove_empty(place.parent, self.folder)
+
+    def _show(self, entry: dict[str, Any]) -> None:
+        """Moves the files of an epoch to their visible names, and those that it replaces aside."""
+        self.reveal(entry)
+        if entry.get("whole"):
+            aside = self.control / "withdrawn" / f"before-{entry['epoch']:020}"
+            # The newest goes first: the manifests that are left have no gap, for a reader that lists them meanwhile.
+            for span in self._segments.before(entry["epoch"]):
+                aside.mkdir(parents=True, exist_ok=True)
+                for one in reversed(self._segments.read(span)):
+                    self._move(one, aside)
+                self._segments.remove(span)
 
     def aside(self, epoch: int, tag: str) -> Path:
         """Returns the folder of the withdrawn epochs after `epoch`."""
@@ -209,11 +235,11 @@ class Manifest:
 
     def files(self) -> list[Path]:
         """Returns the files of all committed epochs, ordered by epoch."""
-        return [self.folder / file["path"] for entry in self.entries() for file in entry["files"]]
+        return [self.folder / file["path"] for entry in current(self.entries()) for file in entry["files"]]
 
     def lost(self) -> list[Path]:
         """Returns the files of committed epochs that are gone or whose length has changed."""
-        return [self.folder / file["path"] for entry in self.entries() for file in entry["files"] if not self._whole(file)]
+        return [self.folder / file["path"] for entry in current(self.entries()) for file in entry["files"] if not self._whole(file)]
 
     def _whole(self, file: dict[str, Any]) -> bool:
         # Staged first: a writer may be moving the file.
@@ -311,9 +337,7 @@ def committed_files(folder: str | os.PathLike[str]) -> list[Path]:
         []
     """
     manifest = Manifest(Path(folder))
-    *older, newest = [[manifest.folder / file["path"] for file in entry["files"]] for entry in manifest.entries()] or [[]]
-    complete = [*older, newest] if all(file.exists() for file in newest) else older
-    return [file for files in complete for file in files]
+    return [manifest.folder / file["path"] for entry in manifest.complete() for file in entry["files"]]
 
 
 def read(path: Path) -> dict[str, Any] | None:

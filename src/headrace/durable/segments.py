@@ -28,6 +28,9 @@ FORMAT = 3
 name the previous one.
 """
 
+REPLACING = 4
+"""The format of a manifest whose files are all of the result: earlier versions, which would read the files before it too, refuse it."""
+
 FAN = 100
 _NAME = re.compile(r"(\d{20})(?:\.json|-(\d{20})\.(\d+)\.jsonl)")
 _END = re.compile(r"withdrawing-(\d{20})-(\w+)")
@@ -156,6 +159,13 @@ class Segments:
                 replace(self._folder / short.name, "".join(text_of(entry) + "\n" for entry in kept))
             (self._folder / span.name).unlink()
 
+    def before(self, epoch: int) -> list[Span]:
+        """Return the files of manifests of earlier epochs, the newest first."""
+        return sorted((span for span in _all(self._names()) if span.last < epoch), reverse=True)
+
+    def remove(self, span: Span) -> None:
+        (self._folder / span.name).unlink(missing_ok=True)
+
     def compact(self) -> None:
         """Merge manifests if there are many; called once for each new one."""
         self._alone += 1
@@ -204,6 +214,20 @@ class Segments:
         return entry
 
 
+def current(entries: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the manifests that count: the last one that replaces all rows before it, and those after it.
+
+    >>> current([{"epoch": 2}, {"epoch": 5, "whole": True}, {"epoch": 9}])
+    [{'epoch': 5, 'whole': True}, {'epoch': 9}]
+    """
+    counting: list[dict[str, Any]] = []
+    for entry in entries:
+        if entry.get("whole"):
+            counting.clear()
+        counting.append(entry)
+    return counting
+
+
 def unlinked(entries: Iterable[dict[str, Any]], last: int) -> dict[str, Any] | None:
     """Return the first manifest whose predecessor, named by its `after`, is missing. `last` is the epoch before the first one. Manifests of
     earlier versions name no predecessor.
@@ -229,10 +253,10 @@ def link_gone(place: object, entry: dict[str, Any]) -> ConnectorError:
 
 def of_this_format(entry: dict[str, Any], place: object) -> dict[str, Any]:
     """Check that this version reads an entry's format. Raises MANIFEST_FORMAT."""
-    if entry.get("format") not in (1, 2, FORMAT):
+    if entry.get("format") not in (1, 2, FORMAT, REPLACING):
         raise CheckpointError(
             "MANIFEST_FORMAT",
-            f"{place} has format {entry.get('format')}; this version of headrace reads formats 1 to {FORMAT}",
+            f"{place} has format {entry.get('format')}; this version of headrace reads formats 1 to {REPLACING}",
             hint="use the version of headrace that wrote it",
         )
     return entry

@@ -275,7 +275,7 @@ class Job:
         Args:
             checkpoint: The checkpoint of the earlier version. Default: as for `run`.
             partitions: The tasks of each [level](../../concepts/levels.md) from now on, 1 to 100,000. Default: the setting, else as before.
-            on_change: For each sink whose rows change, by name: `retract`, the difference (the default), or `from now`, no earlier rows.
+            on_change: By name of a sink with other rows: `retract`, the difference (default); `replace`, all; `from now`, no earlier ones.
             dry_run: Only reports the verdict on each part, and what would be refused.
             share: The part of the time, up to 1, for which each task of a deploy to a running job works. Default: all of it.
             progress: A function that is called with a line about each step of a deploy to a running job.

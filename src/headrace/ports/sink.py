@@ -36,6 +36,7 @@ class SinkTraits:
     * `cleans`: in words, what it leaves in its place, and when that is removed.
     * `marks`: it holds the identity of its last epoch (`Sink.mark`), so a restored checkpoint is detected.
     * `rewinds`: it can be brought back to an earlier epoch (`Sink.rewind`).
+    * `swaps`: it can make an epoch's rows the only ones that it holds, in the step in which it marks the epoch (`Staged.whole`).
     * `lasting`: the rows of earlier runs are still there.
     * `shared`: others may write to its place, and it cannot tell their rows from its own.
     * `in_process`: its rows can only be read in the process that made it.
@@ -53,6 +54,7 @@ class SinkTraits:
     cleans: str = ""
     marks: bool = False
     rewinds: bool = False
+    swaps: bool = False
     lasting: bool = True
     shared: bool = False
     in_process: bool = False
@@ -106,6 +108,8 @@ class Staged:
     """The result of the tasks for one sink in one epoch: the number of rows, the files, the rows as tuples of internal values, and what
     each task's writer reported of its part. `identity` is the epoch's: a replay has the same one, and an epoch of the same number from
     another copy of the checkpoint does not. It is empty for an epoch that an earlier version began.
+
+    `whole`: the sink holds these rows afterwards and none of its earlier ones, also if there are no rows. Only a sink that `swaps` gets it.
     """
 
     count: int
@@ -113,6 +117,7 @@ class Staged:
     rows: Callable[[], list[tuple[Any, ...]]] = list
     parts: tuple[Mapping[str, Any], ...] = ()
     identity: str = ""
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -267,6 +272,10 @@ class Sink(ABC):
     def uncomparable(self, mode: str) -> str | None:
         """Why its contents are not all of the rows that it was given in a mode, so that a deploy cannot correct them; None if they are."""
         return None if self.traits.marks else f"a {self.connector} sink cannot return its rows"
+
+    def unswappable(self) -> str | None:
+        """Why it cannot make an epoch's rows the only ones that it holds; None if it can."""
+        return None if self.traits.swaps else f"a {self.connector} sink cannot withdraw what it has written"
 
     def discard(self) -> None:  # noqa: B027  # the place's folder is removed anyway
         """Remove what was written to a temporary place outside its folder."""

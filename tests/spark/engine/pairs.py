@@ -380,6 +380,7 @@ QUERIES = {
         windows(hr.hop("ts", size="20 minutes", step="10 minutes")), windows(hr.hop("ts", size="30 minutes", step="10 minutes"))
     ),
     "windows that close": Pair(closed(10), closed(15), on_change={"closed_out": "from now"}, goes_on=("closed",)),
+    "windows that close, replaced": Pair(closed(10), closed(15), on_change={"closed_out": "replace"}),
     "early results": Pair(
         windows(hr.tumble("ts", "20 minutes"), emit="close", early="5 minutes"),
         windows(hr.tumble("ts", "20 minutes"), emit="close", early="2 minutes"),

@@ -48,7 +48,7 @@ def test_a_sink_that_only_adds_rows(tmp_path: Path) -> None:
         """
         SINK_ONLY_ADDS: large gets other rows than before, and can only add rows
           at test_rebuild_cases.py:*: return stream.write.files(folder / name, format="json", mode=mode, name=name)
-          hint: to keep its earlier rows and write those of this version from now on: on_change={"large": "from now"}
+          hint: to replace its rows: on_change={"large": "replace"}; to keep its earlier rows and write those of this version from now on: on_change={"large": "from now"}
           more: headrace error SINK_ONLY_ADDS
         """,
         lambda: job(40).deploy(checkpoint=tmp_path / "state"),

@@ -12,6 +12,7 @@ import pytest
 from headrace.connectors.files import remote
 from headrace.connectors.files.remote import RemoteManifest
 from headrace.durable.manifest import Owner, StagedFile
+from headrace.durable.marks import Mark
 from tests.unit.errors import check_error
 
 OWNER = Owner("job", "out", "c1")
@@ -152,3 +153,23 @@ def test_a_manifest_in_the_middle_that_is_gone_is_noticed(tmp_path: Path) -> Non
     (tmp_path / "aside").rename(gone)
     manifest.commit(5, staged(tmp_path, 5, "1"))
     assert len(manifest.files()) == 3
+
+
+@pytest.mark.parametrize("crash", [False, True])
+def test_the_files_of_an_epoch_replace_all_earlier_ones(crash: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = claimed(tmp_path, 1)
+    for epoch in range(3):
+        manifest.commit(epoch, staged(tmp_path, epoch, "1"), f"id{epoch}")
+    with monkeypatch.context() as patch:
+        if crash:
+            patch.setattr(manifest, "_delete_before", lambda epoch: None)
+        manifest.commit(4, staged(tmp_path, 4, "1"), "id4", whole=True)
+    assert [Path(file).name for file in manifest.files()] == ["part-4-0-1-run-00000-000.json"]
+    assert [manifest.keeps(Mark(epoch, f"id{epoch}")) for epoch in (2, 4)] == [False, True]
+    claimed(tmp_path, 2).recover()
+    assert names(tmp_path) == ["part-4-0-1-run-00000-000.json"] and manifest.epochs() == [4]
+    manifest = claimed(tmp_path, 3)
+    manifest.commit(5, staged(tmp_path, 5, "1"), "id5")
+    assert len(manifest.files()) == 2
+    manifest.commit(6, [], "id6", whole=True)
+    assert (manifest.files(), names(tmp_path), manifest.mark()) == ([], [], Mark(6, "id6"))

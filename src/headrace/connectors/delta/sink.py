@@ -103,6 +103,7 @@ class Sink(ports.Options, TableSink):
             cleans="the next start deletes the files of killed tasks; vacuum= deletes old versions",
             marks=True,
             rewinds=True,
+            swaps=True,
         )
 
     @property
@@ -140,7 +141,7 @@ class Sink(ports.Options, TableSink):
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         super().commit(epoch, staged)
-        if staged.count and self.compact_every is not None and (epoch + 1) % self.compact_every == 0:
+        if (staged.count or staged.whole) and self.compact_every is not None and (epoch + 1) % self.compact_every == 0:
             self._compact()
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
@@ -166,15 +167,17 @@ class Sink(ports.Options, TableSink):
         delta_schema(schema)
         super().suits(name, schema)
 
-    def _merged(self, paths: Sequence[str]) -> Write:
+    def _merged(self, paths: Sequence[str], *, whole: bool) -> Write:
+        if not paths:
+            return self._added((), whole=whole)
         schema, rows = self._context.schema, self._net(paths)
-        return lambda table, commit_properties: merge(table, rows(), self._by, schema, commit_properties)
+        return lambda table, commit_properties: merge(table, rows(), self._by, schema, commit_properties, whole=whole)
 
-    def _added(self, files: Sequence[Mapping[str, Any]]) -> Write:
+    def _added(self, files: Sequence[Mapping[str, Any]], *, whole: bool) -> Write:
         actions = cache(lambda: self._actions(files))
         by = list(self.partition_by)
         return lambda table, commit_properties: table.create_write_transaction(
-            actions(), "append", table.schema(), partition_by=by, commit_properties=commit_properties
+            actions(), "overwrite" if whole else "append", table.schema(), partition_by=by, commit_properties=commit_properties
         )
 
     def _actions(self, files: Sequence[Mapping[str, Any]]) -> list[AddAction | RemoveAction]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.connectors.reach import reach
 from headrace.durable.manifest import CONTROL, Owner, StagedFile, may_write, replaced
 from headrace.durable.marks import Mark
-from headrace.durable.segments import FORMAT, link_gone, moment, of_this_format, unlinked
+from headrace.durable.segments import FORMAT, REPLACING, current, link_gone, moment, of_this_format, unlinked
 from headrace.errors import ConnectorError
 from headrace.points import point
 
@@ -68,29 +68,33 @@ class RemoteManifest:
         return Mark(exists=self.store.exists()) if newest is None else Mark(newest["epoch"], newest.get("identity", ""))
 
     def keeps(self, mark: Mark) -> bool:
-        """Whether the folder still holds the epoch of a mark."""
+        """Whether the folder still holds the epoch of a mark, and its rows count."""
+        newest = self.mark().epoch
+        if newest > mark.epoch and (self._read(_name(newest)) or {}).get("whole"):
+            return False
         entry = self._read(_name(mark.epoch))
         return entry is not None and mark.agrees(entry.get("identity", ""))
 
-    def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "") -> None:
+    def commit(self, epoch: int, staged: Iterable[StagedFile], identity: str = "", *, whole: bool = False) -> None:
         """Makes the files that tasks wrote the output of `epoch`; does nothing without files. An epoch that is committed already stays as
-        it is.
+        it is. `whole`: these files replace those of all earlier epochs, which are deleted, also if there are none.
 
         One exception: if a process that this one has replaced committed the epoch late, with files that this one has removed, the epoch
         gets this process's files.
         """
         files = sorted(staged, key=lambda file: file.path)
-        if not files:
+        if not (files or whole):
             return
         self._check_there(epoch, files)
         entry = {
-            "format": FORMAT,
+            "format": REPLACING if whole else FORMAT,
             "epoch": epoch,
-            "after": self._before(epoch),
+            "after": -1 if whole else self._before(epoch),
             "identity": identity,
             "term": self.term,
             "at": moment(time.time()),
             "files": [{"path": file.path, "rows": file.rows, "bytes": file.bytes} for file in files],
+            **({"whole": True} if whole else {}),
         }
         text = json.dumps(entry, indent=1)
         if not self.store.create(_name(epoch), text):
@@ -108,6 +112,8 @@ class RemoteManifest:
                 self.store.write(_name(epoch), text)
         self._last = epoch
         point("in sink commit", self._sink)
+        if whole:
+            self._delete_before(epoch)
 
     def recover(self, held: Callable[[], None] = lambda: None) -> None:
         """After a start, removes the files that tasks wrote since the previous start and that no manifest names. `held` raises if another
@@ -122,6 +128,8 @@ class RemoteManifest:
             epoch = _epoch(path)
             if epoch is not None and epoch >= swept and path not in named:
                 self.store.delete(path)
+        if epochs and (self._read(_name(epochs[-1])) or {}).get("whole"):
+            self._delete_before(epochs[-1])
         owner = self.owner()
         if owner is not None and epochs and epochs[-1] != swept:
             self.store.write(_OWNER, self._owner_text(owner, epochs[-1]))
@@ -142,7 +150,7 @@ class RemoteManifest:
             entries = self._entries()
         if (lacking := unlinked(entries, -1)) is not None:
             raise link_gone(f"{self.folder}/{CONTROL}", lacking)
-        return [f"{self.folder}/{file['path']}" for entry in entries for file in entry["files"]]
+        return [f"{self.folder}/{file['path']}" for entry in current(entries) for file in entry["files"]]
 
     def lost(self) -> list[str]:
         """The missing files of committed epochs."""
@@ -152,6 +160,14 @@ class RemoteManifest:
     def _entries(self) -> list[dict[str, Any]]:
         entries = (self._read(_name(epoch)) for epoch in self.epochs())
         return [entry for entry in entries if entry is not None]
+
+    def _delete_before(self, epoch: int) -> None:
+        """Deletes the files and manifests of earlier epochs, the newest first, so that those left have no gap."""
+        for one in reversed(self.epochs()):
+            if one < epoch:
+                for file in (self._read(_name(one)) or {"files": []})["files"]:
+                    self.store.delete(file["path"])
+                self.store.delete(_name(one))
 
     def _before(self, epoch: int) -> int:
         """The last epoch before this one that has a manifest, -1 for none."""

@@ -79,7 +79,7 @@ class Sink(ports.Options, ports.Sink):
     @property
     def traits(self) -> ports.SinkTraits:
         why = "a manifest per epoch decides which files belong to the result"
-        return ports.SinkTraits("transactional", why, cleans=_CLEANS, marks=True, rewinds=not self._remote)
+        return ports.SinkTraits("transactional", why, cleans=_CLEANS, marks=True, rewinds=not self._remote, swaps=True)
 
     @property
     def folder(self) -> Path:
@@ -237,7 +237,7 @@ class Sink(ports.Options, ports.Sink):
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         files = [StagedFile(file["path"], file["rows"], file["bytes"]) for file in staged.files]
-        self._opened().commit(epoch, files, staged.identity)
+        self._opened().commit(epoch, files, staged.identity, whole=staged.whole)
 
     def elsewhere(self, place: ports.Elsewhere) -> Sink:
         return Sink(str(place.folder), format=self.format, partition_by=self.partition_by, options=self.writer_options)

@@ -13,6 +13,9 @@ def rewound(manifest: Manifest | RemoteManifest, sink: str, mark: ports.Mark) ->
     if isinstance(manifest, RemoteManifest):
         raise ports.cannot_rewind(sink, "its folder is in an object store, where files cannot be moved in one step")
     entries = manifest.later(mark.epoch - 1)
+    rewritten = next((one["epoch"] for one in entries if one.get("whole") and one["epoch"] > mark.epoch >= 0), None)
+    if rewritten is not None:
+        raise ports.cannot_rewind(sink, f"{named(rewritten)} replaced all rows that {manifest.folder} had")
     if mark.epoch >= 0 and not any(one["epoch"] == mark.epoch and mark.agrees(one.get("identity", "")) for one in entries):
         raise ports.cannot_rewind(sink, f"{manifest.folder} does not have {named(mark.epoch)} of this checkpoint")
     later = [one for one in entries if one["epoch"] > mark.epoch]

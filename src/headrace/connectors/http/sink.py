@@ -123,6 +123,9 @@ class Sink(ports.Options, ports.Sink):
     def stage(self) -> dict[str, Any]:
         return {"kind": "rows"}
 
+    def unswappable(self) -> str:
+        return "requests over HTTP cannot be withdrawn"
+
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         context, poster = self._opened()
         texts = self._texts(staged, context)

@@ -13,14 +13,24 @@ if TYPE_CHECKING:
     from pyiceberg.table import Transaction
 
 
-def merge(transaction: Transaction, rows: Any, key: Sequence[str], snapshot_properties: dict[str, str]) -> None:
-    """Delete the rows with the keys of these, and add the inserted ones."""
+def merge(transaction: Transaction, rows: Any, key: Sequence[str], snapshot_properties: dict[str, str], *, whole: bool = False) -> None:
+    """Delete the rows with the keys of these, or all of them, and add the inserted ones."""
     import pyarrow.compute as pc
 
-    transaction.delete(_with_keys(rows.select(list(key)).to_pylist(), key), snapshot_properties=snapshot_properties)
+    if whole:
+        empty(transaction, snapshot_properties)
+    else:
+        transaction.delete(_with_keys(rows.select(list(key)).to_pylist(), key), snapshot_properties=snapshot_properties)
     comes = rows.filter(pc.greater(rows[WEIGHT], 0)).drop_columns([WEIGHT])
     if comes.num_rows:
         transaction.append(comes, snapshot_properties=snapshot_properties)
+
+
+def empty(transaction: Transaction, snapshot_properties: dict[str, str]) -> None:
+    """Delete all rows."""
+    from pyiceberg.expressions import AlwaysTrue
+
+    transaction.delete(AlwaysTrue(), snapshot_properties=snapshot_properties)
 
 
 def _with_keys(keys: list[dict[str, Any]], names: Sequence[str]) -> BooleanExpression:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace import ports
 from headrace.connectors.iceberg.columns import iceberg_schema
-from headrace.connectors.iceberg.merge import merge
+from headrace.connectors.iceberg.merge import empty, merge
 from headrace.connectors.iceberg.place import NEEDS, Place, catalog_of, files, folder, name_of
 from headrace.connectors.iceberg.table import Epochs, Write
 from headrace.connectors.lake.sink import TableSink
@@ -79,6 +79,7 @@ class Sink(ports.Options, TableSink):
             cleans="the next start deletes the files of killed tasks",
             marks=True,
             rewinds=True,
+            swaps=True,
         )
 
     @property
@@ -120,12 +121,18 @@ class Sink(ports.Options, TableSink):
     def _file_system(self) -> Any:
         return files(self._epochs.table)
 
-    def _merged(self, paths: Sequence[str]) -> Write:
+    def _merged(self, paths: Sequence[str], *, whole: bool) -> Write:
+        if not paths:
+            return self._added((), whole=whole)
         rows = self._net(paths)
-        return lambda transaction, snapshot_properties: merge(transaction, rows(), self._by, snapshot_properties)
+        return lambda transaction, snapshot_properties: merge(transaction, rows(), self._by, snapshot_properties, whole=whole)
 
-    def _added(self, files: Sequence[Mapping[str, Any]]) -> Write:
+    def _added(self, files: Sequence[Mapping[str, Any]], *, whole: bool) -> Write:
         def add(transaction: Transaction, snapshot_properties: dict[str, str]) -> None:
+            if whole:
+                empty(transaction, snapshot_properties)
+            if not files:
+                return
             location = self._epochs.table.location()
             # Their names are unique, so none of them can be in the table already.
             transaction.add_files(

@@ -12,11 +12,11 @@ _headrace_epochs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from headrace.connectors.jdbc.database import Database
+from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import Dialect
 from headrace.errors import HeadraceError
 from headrace.ports import Held, Holder, Mark, Ownership, SinkContext
@@ -165,6 +165,14 @@ def orphans(database: Database, dialect: Dialect, place: tuple[str, ...]) -> lis
     # After the list of tables: a start is in the ledger before it creates one.
     known = {str(id)[:16] for (id,) in database.query(f"SELECT id FROM {dialect.quote(*ledger)}")}
     return [name for name in stages if name.removeprefix(STAGE)[:16] not in known]
+
+
+def sweep(database: Database, dialect: Dialect, place: tuple[str, ...], names: Iterable[str]) -> None:
+    """Drop staging tables beside a table that no epoch reads any more."""
+    for name in names:
+        # A task that is still dying may hold one. The next start tries again.
+        with suppress(Problem):
+            dialect.drop(database, dialect.quote(*place[:-1], name))
 
 
 def _remove(database: Database, table: str, ids: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,7 +14,7 @@ from headrace.connectors.jdbc.batch import frame
 from headrace.connectors.jdbc.database import Database, Problem
 from headrace.connectors.jdbc.dialect import TASK, WEIGHT, Dialect, Target
 from headrace.connectors.jdbc.kinds import NEEDS, dialect_of
-from headrace.connectors.jdbc.ledger import STAGE, Ledger, forget, orphans
+from headrace.connectors.jdbc.ledger import STAGE, Ledger, forget, orphans, sweep
 from headrace.connectors.jdbc.refused import Refused
 from headrace.connectors.jdbc.tables import GONE, make, missing, target, typed
 from headrace.connectors.servers import RETRY
@@ -90,6 +90,7 @@ class Sink(ports.Options, ports.Sink):
             replaces=True,
             cleans=f"tables {STAGE}* hold the rows of an epoch until it is committed; a start drops those of earlier epochs",
             marks=True,
+            swaps=True,
         )
 
     @property
@@ -202,7 +203,7 @@ class Sink(ports.Options, ports.Sink):
         # A table of a larger term belongs to a process that has taken over.
         stages = dialect.staged(database, self._whole, self._prefix)
         old = [name for name in stages if int(name.removeprefix(self._prefix)) < term]
-        _sweep(database, dialect, self._whole, [*old, *orphans(database, dialect, self._whole)])
+        sweep(database, dialect, self._whole, [*old, *orphans(database, dialect, self._whole)])
         dialect.drop(database, self._stage)
         lead = [(TASK, "bigint"), (WEIGHT, "bigint")][: self._lead]
         named = zip(self._target.columns, typed(dialect, self._context.schema, self.key), strict=True)
@@ -227,22 +228,22 @@ class Sink(ports.Options, ports.Sink):
         return {"kind": "writer", "class": "headrace.jdbc.TableStage", "options": options}
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        if not staged.count:
+        if not (staged.count or staged.whole):
             return
-        tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part)
+        tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part) or "NULL"
         gone = any("gone" in part for part in staged.parts)
         if self.address.file is not None:
             # An open connection would go on writing into a file that was removed or replaced.
             self._database.leave()
         try:
             try:
-                self._steadily(epoch, staged.identity, lambda: self._write(epoch, tasks, staged.count, gone=gone))
+                self._steadily(epoch, staged.identity, lambda: self._write(epoch, tasks, staged, gone=gone))
             except Problem as problem:
                 if not problem.of_row:
                     raise
                 if self._context.on_refused == "fail":
                     raise self._rejection(tasks, problem) from None
-                self._steadily(epoch, staged.identity, lambda: self._write_most(epoch, tasks, staged.count))
+                self._steadily(epoch, staged.identity, lambda: self._write_most(epoch, tasks, staged))
         except Problem as problem:
             if self.address.removed:
                 raise HeadraceError("TABLE_MISSING", f"{self._context.name}: the file {self.address.file} is gone", hint=GONE) from None
@@ -281,7 +282,7 @@ class Sink(ports.Options, ports.Sink):
             whole = self.dialect.whole(database, self.place)
             database.update(f"DROP TABLE IF EXISTS {self.dialect.quote(*self.place)}")
             forget(database, self.dialect, whole)
-            _sweep(database, self.dialect, whole, orphans(database, self.dialect, whole))
+            sweep(database, self.dialect, whole, orphans(database, self.dialect, whole))
         finally:
             database.close()
 
@@ -289,8 +290,9 @@ class Sink(ports.Options, ports.Sink):
     def _lead(self) -> int:
         return 2 if self.key else 1
 
-    def _write(self, epoch: int, tasks: str, count: int, *, gone: bool) -> None:
-        self._check(tasks, count)
+    def _write(self, epoch: int, tasks: str, staged: ports.Staged, *, gone: bool) -> None:
+        count = staged.count
+        self._begin(tasks, staged)
         # Rows that an earlier try of the epoch put aside are written now.
         put_aside(self._context, epoch, [], _OF_TABLE)
         *first, last = self._statements(tasks, gone=gone)
@@ -306,13 +308,15 @@ class Sink(ports.Options, ports.Sink):
             )
         self._end(count)
 
-    def _write_most(self, epoch: int, tasks: str, count: int) -> None:
+    def _write_most(self, epoch: int, tasks: str, staged: ports.Staged) -> None:
         """Write the rows that the table accepts, and put the others aside."""
-        self._check(tasks, count)
+        self._begin(tasks, staged)
         put_aside(self._context, epoch, self._refused(tasks).write(), _OF_TABLE)
-        self._end(count)
+        self._end(staged.count)
 
-    def _check(self, tasks: str, count: int) -> None:
+    def _begin(self, tasks: str, staged: ports.Staged) -> None:
+        """Check that all rows of an epoch are staged, and remove those of the table if these replace them."""
+        count = staged.count
         there = self._database.query(f"SELECT count(*) FROM {self._stage} WHERE {TASK} IN ({tasks})")[0][0]
         if there != count:
             raise HeadraceError(
@@ -320,6 +324,8 @@ class Sink(ports.Options, ports.Sink):
                 f"{self._context.name}: {self.address} has {there} of the {count} rows that tasks have staged there, as after a crash",
                 hint="the next start writes the epoch again",
             )
+        if staged.whole:
+            self._empty()
 
     def _end(self, count: int) -> None:
         for check in self.dialect.checks:
@@ -389,11 +395,3 @@ class Sink(ports.Options, ports.Sink):
 def _table(verb: str, name: Any) -> str:
     table_of(verb, name)
     return str(name)
-
-
-def _sweep(database: Database, dialect: Dialect, place: tuple[str, ...], names: Iterable[str]) -> None:
-    """Drop staging tables beside a table that no epoch reads any more."""
-    for name in names:
-        # A task that is still dying may hold one. The next start tries again.
-        with suppress(Problem):
-            dialect.drop(database, dialect.quote(*place[:-1], name))

@@ -196,6 +196,9 @@ class Sink(SinkOptions, ports.Sink):
             options |= {f"header.{_SINK}": self._name, "epoch_header": _EPOCH}
         return {"kind": "writer", "class": "headrace.kafka.KafkaStage", "options": options}
 
+    def unswappable(self) -> str:
+        return "records of Kafka cannot be withdrawn"
+
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         # The tasks have already committed the rows.
         if staged.count:

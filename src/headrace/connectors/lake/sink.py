@@ -49,12 +49,12 @@ class TableSink(ports.Sink):
         """The table's folder as a pyarrow file system, once the table exists."""
 
     @abstractmethod
-    def _merged(self, paths: Sequence[str]) -> Any:
-        """The function that commits the net rows of these files by key."""
+    def _merged(self, paths: Sequence[str], *, whole: bool) -> Any:
+        """The function that commits the net rows of these files by key; `whole`: instead of all rows of the table."""
 
     @abstractmethod
-    def _added(self, files: Sequence[Mapping[str, Any]]) -> Any:
-        """The function that commits files as they are."""
+    def _added(self, files: Sequence[Mapping[str, Any]], *, whole: bool) -> Any:
+        """The function that commits files as they are; `whole`: instead of all files of the table."""
 
     @property
     def _verb(self) -> str:
@@ -100,11 +100,12 @@ class TableSink(ports.Sink):
         self._forget(*staged, *self._left(files))
 
     def commit(self, epoch: int, staged: ports.Staged) -> None:
-        if not staged.count:
+        if not (staged.count or staged.whole):
             return
         paths = [file["path"] for file in staged.files]
         mark = ports.Mark(epoch, staged.identity)
-        done = self._epochs.transact(mark, self._merged(paths) if self.key else self._added(staged.files))
+        write = self._merged(paths, whole=staged.whole) if self.key else self._added(staged.files, whole=staged.whole)
+        done = self._epochs.transact(mark, write)
         point("in sink commit", self._context.name)
         if self.key:
             # Only its own folders: another process may have replaced this one a moment ago, and be at work there.

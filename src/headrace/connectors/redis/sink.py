@@ -166,6 +166,9 @@ class Sink(ports.Options, ports.Sink):
     def stage(self) -> dict[str, Any]:
         return {"kind": "rows"}
 
+    def unswappable(self) -> str:
+        return "Redis gets the keys of an epoch in parts, so readers would see old and new ones"
+
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         import redis
 

@@ -1,6 +1,6 @@
 """The corrections of sinks: rows with which a deploy makes a sink equal to the new version, delivered by the first epoch after it, alone.
 
-corrections/QUERY/epoch.json      the epoch that delivers them; the place, the columns and the mode of each sink
+corrections/QUERY/epoch.json      the epoch that delivers them; place, columns and mode of each sink; whether they replace its rows
 corrections/QUERY/SINK/*.parquet  the rows of a sink; `_weight` says how often a row is added, or retracted if negative
 
 They are a scan of their own, whose files the deploy has logged with the epoch: the sink gets them once, as it gets the rows of any epoch.
@@ -34,18 +34,21 @@ _EPOCH = "epoch.json"
 
 @dataclass(frozen=True)
 class Target:
-    """What the rows of a correction are for: the place, the columns and the mode of a sink. `filled`: the place has no rows so far."""
+    """What the rows of a correction are for: the place, the columns and the mode of a sink. `filled`: the place has no rows so far.
+    `whole`: they replace all rows that it has.
+    """
 
     place: str
     columns: str
     mode: str
     filled: bool = False
+    whole: bool = False
 
     def is_met(self, place: str, columns: str, mode: str, mark: Callable[[], Mark | None]) -> bool:
         """Return whether a sink is as the correction needs it. Its rows may have been moved; `mark` tells what its place has now."""
         if (columns, mode) != (self.columns, self.mode):
             return False
-        if place == self.place:
+        if place == self.place or self.whole:
             return True
         held = mark()
         return (held is None or held.epoch < 0) if self.filled else (held is not None and held.epoch >= 0)
@@ -93,8 +96,13 @@ def log(corrections: Path, query: str, folder: Path, epoch: int, sinks: Mapping[
         (folder / "sources" / name).mkdir(parents=True)
         atomic.replace(folder / "sources" / name / "0", "\n".join(["v3", *map(json.dumps, entries), ""]))
         offsets[name] = json.dumps({"logOffset": 0}, separators=(",", ":"))
-    atomic.replace(corrections / query / _EPOCH, text_of({"epoch": epoch, "sinks": {sink: asdict(one) for sink, one in sinks.items()}}))
+    atomic.replace(corrections / query / _EPOCH, text_of({"epoch": epoch, "sinks": {sink: _json(one) for sink, one in sinks.items()}}))
     return offsets
+
+
+def _json(target: Target) -> dict[str, Any]:
+    """Return a target as JSON. Versions that cannot replace rows do not know `whole`, and must not."""
+    return {name: value for name, value in asdict(target).items() if name != "whole" or value}
 
 
 def undelivered(corrections: Path, query: str, folder: Path) -> dict[str, Target]:
@@ -103,6 +111,13 @@ def undelivered(corrections: Path, query: str, folder: Path) -> dict[str, Target
     if entry is None or logged(folder, "commits") >= int(entry["epoch"]):
         return {}
     return {sink: Target(**one) for sink, one in entry["sinks"].items()}
+
+
+def whole(corrections: Path, query: str, folder: Path) -> dict[str, int]:
+    """Return the sinks of a query that hold the rows of a correction alone after its epoch, which was not completed; and that epoch."""
+    waiting = undelivered(corrections, query, folder)
+    entry = read(corrections / query / _EPOCH) if waiting else None
+    return {} if entry is None else {sink: int(entry["epoch"]) for sink, target in waiting.items() if target.whole}
 
 
 def forget(corrections: Path, query: str) -> None:

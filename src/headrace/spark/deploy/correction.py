@@ -38,27 +38,29 @@ class Correction:
     retracted: int
 
 
-def correct(spark: SparkSession, sink: Sink, schema: Struct, rows: Capture, place: Path, *, filled: bool, files: int) -> Correction | None:
+def correct(
+    spark: SparkSession, sink: Sink, schema: Struct, rows: Capture, place: Path, *, filled: bool, whole: bool, files: int
+) -> Correction | None:
     """Write the correction of a sink to a folder, in at most so many files; None if there is nothing to correct. `spark`: the session of
-    `under`. `rows`: those of the new version. `filled`: the sink holds none.
+    `under`. `rows`: those of the new version. `filled`: the sink holds none. `whole`: they replace those that it holds.
     """
     form = Form(sink, schema)
     changes = form.new(spark, rows)
-    if not filled:
+    if not (filled or whole):
         held = form.weighed(frame_in(sink.connect(), spark, schema, sink.mode))
         changes = changes.unionAll(held.select(*form.columns, (-_column(WEIGHT)).alias(WEIGHT)))
-    whole = place.with_name(f"{place.name}.all")
-    net(changes, form.columns).repartition(files, *form.by).write.parquet(paths.literal(whole))
-    difference = spark.read.parquet(paths.escaped(whole))
+    all = place.with_name(f"{place.name}.all")
+    net(changes, form.columns).repartition(files, *form.by).write.parquet(paths.literal(all))
+    difference = spark.read.parquet(paths.escaped(all))
     correction = _counted(difference)
-    if correction is not None:
+    if whole or correction.inserted or correction.retracted:
         written = form.as_written(difference).repartition(files, *form.by).sortWithinPartitions(*form.order)
         written.write.parquet(paths.literal(place))
         for path in place.iterdir():
             if path.suffix != ".parquet" or path.name.startswith("."):
                 path.unlink()
-    shutil.rmtree(whole)
-    return correction
+    shutil.rmtree(all)
+    return correction if place.is_dir() else None
 
 
 @contextmanager
@@ -158,13 +160,13 @@ def net(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
     return rows.groupBy(*columns).agg(f.sum(_column(WEIGHT)).alias(WEIGHT)).where(_column(WEIGHT) != 0)
 
 
-def _counted(difference: DataFrame) -> Correction | None:
+def _counted(difference: DataFrame) -> Correction:
     from pyspark.sql import functions as f
 
     weight = _column(WEIGHT)
     sums = (f.sum(f.when(sign, f.abs(weight)).otherwise(0)) for sign in (weight > 0, weight < 0))
     inserted, retracted = difference.agg(*sums).collect()[0]
-    return Correction(inserted or 0, retracted or 0) if inserted or retracted else None
+    return Correction(inserted or 0, retracted or 0)
 
 
 def _column(name: str) -> Column:

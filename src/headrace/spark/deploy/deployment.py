@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KEPT, EVOLVED, MOVED, REBUILT, CORRECTED = "kept", "evolved", "moved", "rebuilt", "corrected"
+KEPT, EVOLVED, MOVED, REBUILT, CORRECTED, REPLACED = "kept", "evolved", "moved", "rebuilt", "corrected", "replaced"
 NEW, DROPPED, REFUSED = "new", "dropped", "refused"
 
 WAITS = "it did not get its rows of the last deploy so far"
 """The reason for the correction of a sink that is otherwise as before."""
 
-RETRACT, FROM_NOW = "retract", "from now"
-CHOICES = (RETRACT, FROM_NOW)
-"""What becomes of a sink whose rows are computed differently: it gets the difference, or the rows from now on."""
+RETRACT, REPLACE, FROM_NOW = "retract", "replace", "from now"
+CHOICES = (RETRACT, REPLACE, FROM_NOW)
+"""What becomes of a sink whose rows are computed differently: it gets the difference, all rows instead of its own, or the rows from now on.
+"""
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,14 @@ class Verdict:
     * `part`: `operator`, `source` or `sink`; `name`: its name.
     * `verdict`: `kept`; `evolved`: its state is converted; `moved`: its state, unchanged, gets another place; `rebuilt`: its state is of no
       use, and is made anew from the rows that the job has read; `corrected`: the sink gets the difference between its rows and those of
-      this version; `new`: also made from these rows, unless the reasons say otherwise; `dropped`; `refused`: this version cannot use its
-      state.
+      this version; `replaced`: the sink gets all rows of this version instead of its own; `new`: also made from the rows read, unless the
+      reasons say otherwise; `dropped`; `refused`: this version cannot use its state.
     * `reasons`: what has changed, in words.
     * `keys`, `bytes`: the keys of an operator whose state a deploy has written, and its size; else 0. Where state stays as it is, only the
       keys are known.
     * `entries`, `held`: the entries of cells and the held rows that it has converted.
     * `read`: the rows that are read again for an operator.
-    * `inserted`, `retracted`: the rows with which a deploy has corrected a sink.
+    * `inserted`, `retracted`: the rows with which a deploy has corrected a sink, or replaced its rows.
 
     Examples:
         >>> import headrace as hr

@@ -36,12 +36,13 @@ OF_THE_VERSION = ("STATE_CHANGED", "PARTITIONS_CHANGED", "BAD_WAS", "SINK_ONLY_A
 @dataclass(frozen=True)
 class Version:
     """A version of a job as it is stored, the counts of its queries, and the sinks whose corrections were not delivered so far,
-    with their queries.
+    with their queries. `whole`: those of them whose rows the corrections replace.
     """
 
     stored: Stored
     totals: Mapping[str, Totals]
     waiting: Mapping[str, str] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, job: SparkJob) -> Version:
@@ -55,8 +56,10 @@ class Version:
     def kept(cls, folder: Path, stored: Stored) -> Version:
         """Return the version of a checkpoint."""
         names = [query.name for query in stored.identity.queries]
-        waiting = {sink: name for name in names for sink in undelivered(folder / FOLDER, name, query_folder(folder, name))}
-        return cls(stored, {name: recorded(folder / "record", name) for name in names}, waiting)
+        targets = {name: undelivered(folder / FOLDER, name, query_folder(folder, name)) for name in names}
+        waiting = {sink: name for name, sinks in targets.items() for sink in sinks}
+        whole = frozenset(sink for sinks in targets.values() for sink, target in sinks.items() if target.whole)
+        return cls(stored, {name: recorded(folder / "record", name) for name in names}, waiting, whole)
 
 
 class Comparison:
@@ -67,7 +70,7 @@ class Comparison:
         self.job = with_frozen_schemas(job, old.stored)
         self.partitions = partitions or old.stored.partitions
         choices = chosen(self.job, on_change or {})
-        self._rebuilding = Rebuilding(self.job, old.stored.plan, old.totals, choices, old.waiting)
+        self._rebuilding = Rebuilding(self.job, old.stored.plan, old.totals, choices, old.waiting, old.whole)
         self.relocation = self._relocated(lambda sink: None)
         self.rewrites: Rewrites = rewrites_of(self.relocation)
         self.rebuild = self._rebuild(lambda sink: None)

@@ -24,7 +24,7 @@ from headrace.spark.compile.job import SparkJob
 from headrace.spark.compile.origin import ways
 from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import PROGRAM, Shape
-from headrace.spark.deploy.deployment import CHOICES, FROM_NOW, RETRACT
+from headrace.spark.deploy.deployment import CHOICES, FROM_NOW, REPLACE, RETRACT
 from headrace.spelling import suggestion
 
 _KEEP = "nothing was changed: continue with the version that wrote the checkpoint; or start over with fresh=True"
@@ -47,14 +47,20 @@ class Rebuild:
 
     @property
     def corrected(self) -> frozenset[str]:
-        """The sinks that get the difference."""
-        return frozenset(name for name, how in self.sinks.items() if how == RETRACT)
+        """The sinks that get rows computed from the history: the difference, or all."""
+        return frozenset(name for name, how in self.sinks.items() if how != FROM_NOW)
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Those that hold these rows alone afterwards."""
+        return frozenset(name for name, how in self.sinks.items() if how == REPLACE) - self.filled
 
 
 @dataclass(frozen=True)
 class Rebuilding:
     """The comparison that decides what is rebuilt. `before`: the stored plan; `totals`: the counts of its queries. `choices`: what becomes
-    of sinks. `waiting`: the sinks to which corrections of an earlier deploy were not delivered.
+    of sinks. `waiting`: the sinks to which corrections of an earlier deploy were not delivered; `whole`: those of them whose rows these
+    replace.
     """
 
     job: SparkJob
@@ -62,6 +68,7 @@ class Rebuilding:
     totals: Mapping[str, Totals]
     choices: Mapping[str, str]
     waiting: Collection[str]
+    whole: Collection[str] = ()
 
     @cached_property
     def _reread(self) -> Mapping[str, str]:
@@ -100,7 +107,7 @@ class Rebuilding:
         """
         plan, fresh = self.job.plan, self._fresh(relocation)
         filled = (plan.nodes[name] for name in self._needed(fresh, known))
-        changed = (sink for sink, past in self._changed(relocation, known, cache(mark)) if self._how(sink, past) == RETRACT)
+        changed = (sink for sink, past in self._changed(relocation, known, cache(mark)) if self._how(sink, past) in (RETRACT, REPLACE))
         ends = [node for node in (*filled, *changed) if obstacle(self.job, node) is None]
         other = {node for node in map(operator, order(ends)) if self._is_of_query(node) and self._depends_on_epochs(node, relocation)}
         reached: set[Node] = set()
@@ -122,10 +129,10 @@ class Rebuilding:
                 continue
             sinks[name] = how
             begun = past is not None and sink.connect().traits.lasting and not (_is_elsewhere(sink, past) and _is_empty(mark(name)))
-            if not begun or (name in self.waiting and _only_adds(sink)):
+            if not begun or (name in self.waiting and name not in self.whole and _only_adds(sink)):
                 filled.add(name)
-            if how == RETRACT:
-                errors += _uncorrectable(self.job, sink, self.choices.get(name), name in filled)
+            if how != FROM_NOW:
+                errors += _uncorrectable(self.job, sink, how, name in filled, explicit=name in self.choices)
             elif name not in filled and not _only_adds(sink):
                 errors.append(_refused(sink, f"{name} takes changes, which would not match its rows of the earlier version"))
         nodes = self.job.plan.nodes
@@ -180,7 +187,7 @@ class Rebuilding:
         """Return what becomes of a sink with other rows; None if it only shows the output of a run."""
         choice = self.choices.get(str(sink.name))
         shows = past is not None and not sink.connect().traits.lasting and _only_adds(sink) and sink.name not in self.waiting
-        return choice or (None if shows else RETRACT)
+        return choice or (REPLACE if sink.name in self.whole else None if shows else RETRACT)
 
     def _depends_on_epochs(self, node: Operator, relocation: Relocation) -> bool:
         """Return whether the rows that an operator has sent may depend on the cut into epochs."""
@@ -259,19 +266,27 @@ def obstacle(job: SparkJob, end: Node) -> str | None:
     return None
 
 
-def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) -> Iterator[HeadraceError]:
-    """Yield the error for a sink that cannot get the difference between two versions."""
+def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, explicit: bool) -> Iterator[HeadraceError]:
+    """Yield the error for a sink that cannot get the rows of a version as `how` says. `explicit`: the user says so."""
     name, connected = str(sink.name), sink.connect()
-    if not filled and _only_adds(sink):
-        if choice is None:
-            hint = f'to keep its earlier rows and write those of this version from now on: on_change={{"{name}": "{FROM_NOW}"}}'
+    # one that replaces rows only because an earlier deploy was to, and has none here, is filled
+    if how == REPLACE and (explicit or not filled) and (stays := connected.unswappable()) is not None:
+        now, difference = "writes the rows of this version from now on", "corrects them by the difference"
+        other, does = (FROM_NOW, now) if filled or _only_adds(sink) else (RETRACT, difference)
+        hint = f'nothing was changed: on_change={{"{name}": "{other}"}} {does}; or write to another place'
+        yield HeadraceError("CANNOT_REBUILD", f"the rows of {name} cannot be replaced: {stays}", hint=hint, site=sink.site)
+        return
+    if how == RETRACT and not filled and _only_adds(sink):
+        if not explicit:
+            replaces = f'to replace its rows: on_change={{"{name}": "{REPLACE}"}}; ' if connected.unswappable() is None else ""
+            hint = f'{replaces}to keep its earlier rows and write those of this version from now on: on_change={{"{name}": "{FROM_NOW}"}}'
             message = f"{name} gets other rows than before, and can only add rows"
             yield HeadraceError("SINK_ONLY_ADDS", message, hint=hint, site=sink.site)
         else:
             yield _refused(sink, f"{name} can only add rows, so none can be retracted")
         return
     why = obstacle(job, sink)
-    if why is None and not filled:
+    if why is None and how == RETRACT and not filled:
         why = connected.uncomparable(sink.mode)
     if why is None:
         why = unordered(job.schemas.of[name])
@@ -280,7 +295,8 @@ def _uncorrectable(job: SparkJob, sink: Sink, choice: str | None, filled: bool) 
         message = f"{name} is new, and the rows read before cannot be computed for it: {why}"
         yield HeadraceError("CANNOT_REBUILD", message, hint=hint, site=sink.site)
     elif why is not None:
-        yield _refused(sink, f"{name} gets other rows than before, and they cannot be corrected: {why}")
+        done = "replaced" if how == REPLACE else "corrected"
+        yield _refused(sink, f"{name} gets other rows than before, and they cannot be {done}: {why}")
 
 
 def unordered(schema: Struct) -> str | None:

@@ -312,9 +312,9 @@ class Replacement:
                 for sink in (sink for sink in query.sinks if str(sink.name) in run.rows):
                     name = str(sink.name)
                     to = corrections_place(place / FOLDER, self.relocation.names[query.name], name)
-                    filled, schema = name in rebuild.filled, self.job.schemas.of[name]
+                    had = {"filled": name in rebuild.filled, "whole": name in rebuild.replaced}
                     with at(sink):
-                        correction = correct(spark, sink, schema, run.rows[name], to, filled=filled, files=self.partitions)
+                        correction = correct(spark, sink, self.job.schemas.of[name], run.rows[name], to, **had, files=self.partitions)
                     if correction is not None:
                         corrections[name] = correction
         return run, corrections
@@ -363,9 +363,9 @@ class Replacement:
         )
 
     def _target(self, sink: Sink) -> Target:
-        name = str(sink.name)
-        filled = name in self.comparison.rebuild.filled
-        return Target(place_of(sink.connect()), self.job.schemas.of[name].ddl, sink.mode, filled)
+        name, rebuild = str(sink.name), self.comparison.rebuild
+        ddl = self.job.schemas.of[name].ddl
+        return Target(place_of(sink.connect()), ddl, sink.mode, filled=name in rebuild.filled, whole=name in rebuild.replaced)
 
     def _timed(self) -> set[str]:
         """Return the operators that use event time."""

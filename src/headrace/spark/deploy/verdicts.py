@@ -16,7 +16,20 @@ from headrace.spark.checkpoint.record import Totals
 from headrace.spark.compile.identity import CLOCKS, DEAD_LETTERS, Entry, Identity, QueryIdentity
 from headrace.spark.compile.relocation import Relocated, Relocation
 from headrace.spark.compile.shapes import SINK
-from headrace.spark.deploy.deployment import CORRECTED, DROPPED, EVOLVED, FROM_NOW, KEPT, MOVED, NEW, REBUILT, REFUSED, WAITS, Verdict
+from headrace.spark.deploy.deployment import (
+    CORRECTED,
+    DROPPED,
+    EVOLVED,
+    FROM_NOW,
+    KEPT,
+    MOVED,
+    NEW,
+    REBUILT,
+    REFUSED,
+    REPLACED,
+    WAITS,
+    Verdict,
+)
 from headrace.spark.deploy.rebuild import Rebuild
 from headrace.spark.deploy.rewrite import Rewrite, rewrites
 from headrace.spark.deploy.stores import Counts
@@ -105,7 +118,9 @@ def _changed(verdict: Verdict, rebuild: Rebuild) -> Verdict:
     if how == FROM_NOW:
         return replace(verdict, reasons=(*verdict.reasons, "it gets rows of this version from now on"))
     reasons = (*verdict.reasons, *([WAITS] if verdict.name in rebuild.waiting else []))
-    return verdict if how is None or verdict.verdict == NEW else replace(verdict, verdict=CORRECTED, reasons=reasons)
+    if how is None or verdict.verdict == NEW:
+        return verdict
+    return replace(verdict, verdict=REPLACED if verdict.name in rebuild.replaced else CORRECTED, reasons=reasons)
 
 
 def _objections(name: str, error: HeadraceError, before: Nodes, now: Nodes) -> tuple[str, ...]:

@@ -22,7 +22,8 @@ from headrace.spark.checkpoint.record import Record, Written, place_of
 @dataclass(frozen=True)
 class OpenSink:
     """A sink that is open for a run, and its context; `op` is its number in the query. A quiet sink is not called for epochs without rows
-    for it. `form`: the form of its rows at its place, including those already there.
+    for it. `form`: the form of its rows at its place, including those already there. `whole`: the epoch whose rows are all that it holds
+    afterwards, if one of this run is.
     """
 
     op: int
@@ -32,6 +33,7 @@ class OpenSink:
     context: SinkContext
     quiet: bool = False
     form: Mapping[str, Any] = field(default_factory=dict)
+    whole: int | None = None
 
 
 class Committer:
@@ -108,14 +110,15 @@ class Committer:
             self.held()
             self.failed_sink = one.name
             point("before sink commit", one.name)
-            staged_part = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity)
+            whole = one.whole == epoch
+            staged_part = Staged(part["rows"], tuple(part["files"]), _rows(staged, one.op), tuple(part["parts"]), identity, whole)
             # Rejected rows come before the others: once those are written, the epoch may count as done.
             put_aside_by_tasks(one.context, epoch, staged_part)
             with calls(one.name):
                 one.sink.commit(epoch, staged_part)
             point("after sink commit", one.name)
             rows[one.name] = max(part["rows"] - refused_of(one.context, epoch), 0)
-            if part["rows"]:
+            if part["rows"] or whole:
                 written[one.name] = Written(epoch, identity, place_of(one.sink), one.form)
         self.failed_sink = None
         self.held()

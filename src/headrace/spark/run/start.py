@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -283,6 +284,8 @@ def _started(
             scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
     rows = checkpoint.folder / corrections.FOLDER
     waiting = corrections.undelivered(rows, identity.name, checkpoint.query(identity.name))
+    whole = corrections.whole(rows, identity.name, checkpoint.query(identity.name))
+    sinks = {op: replace(one, whole=whole.get(one.name)) for op, one in sinks.items()}
     if not waiting:
         corrections.forget(rows, identity.name)
     for sink in (sink for sink in query.sinks if sink.name in waiting):

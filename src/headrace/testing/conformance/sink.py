@@ -101,6 +101,8 @@ class _Checks:
             report.check(f"{mode}: a repeated epoch, by a new process", lambda: self._again(mode, anew=True))
             report.check(f"{mode}: a commit after another process has continued", lambda: self._late(mode, after=True))
             report.check(f"{mode}: a commit after another process has taken over", lambda: self._late(mode, after=False))
+        if traits.swaps:
+            report.check(f"{mode}: an epoch in place of all rows", lambda: self._swapped(mode))
 
     def _place(self, name: str, mode: str = "append") -> ports.Elsewhere:
         number = next(self._numbers)
@@ -168,6 +170,27 @@ class _Checks:
         model.take(bench, simple(50, 5), ())
         bench.run(bench.make() if anew else sink)
         self._holds(sink, bench.schema, model.rows, mode)
+
+    def _swapped(self, mode: str) -> None:
+        """Check that the rows of an epoch replace all earlier ones, once, and also if there are none."""
+        bench, reader = self._bench(mode)
+
+        def run(rows: Sequence[Row], *, swap: bool, again: bool = False) -> None:
+            if again:
+                forget_last(bench.checkpoint)
+            else:
+                bench.feed(rows)
+            sink = bench.make()
+            bench.run(StandIn(sink, lambda epoch, staged: sink.commit(epoch, replace(staged, whole=swap))))
+
+        run(simple(0, 8), swap=False)
+        for again in (False, True):
+            run(simple(4, 6), swap=True, again=again)
+            self._holds(reader, bench.schema, simple(4, 6), mode)
+        run(simple(20, 3), swap=False)
+        self._holds(reader, bench.schema, [*simple(4, 6), *simple(20, 3)], mode)
+        run([], swap=True)
+        self._holds(reader, bench.schema, [], mode)
 
     def _unseen(self, mode: str) -> None:
         """Check that readers see only earlier epochs if a process stops after all tasks and before its commit."""

@@ -122,11 +122,11 @@ def test_a_process_that_is_replaced_between_its_look_and_its_commit_is_refused(
     def pausing(step: Callable[..., Any], *, first: bool) -> Callable[..., Any]:
         """Just here the process stands still, and another one takes over and mends what it left."""
 
-        def paused(*arguments: Any) -> Any:
-            done = None if first else step(*arguments)
+        def paused(*arguments: Any, **options: Any) -> Any:
+            done = None if first else step(*arguments, **options)
             if not commits:
                 opened(Sink(tmp_path / "t", key=key), context(tmp_path, term=2, mode=mode))
-            return step(*arguments) if first else done
+            return step(*arguments, **options) if first else done
 
         return paused
 
