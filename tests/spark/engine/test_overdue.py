@@ -36,7 +36,12 @@ class Silence(hr.Program):
 def job(folder: Path, name: str = "job", *, least: int = 0, more: bool = False) -> hr.Job:
     """`least`: the amounts from which windows sum; `more`: an operator more."""
     rows = charges(folder / "in")
-    windows = rows.filter(f"amount >= {least}").window(hr.tumble("ts", "10 minutes"), emit="close").group_by("card", "window_end").agg(s="sum(amount)")
+    windows = (
+        rows.filter(f"amount >= {least}")
+        .window(hr.tumble("ts", "10 minutes"), emit="close")
+        .group_by("card", "window_end")
+        .agg(s="sum(amount)")
+    )
     out = folder / name
     sinks = [
         rows.key_by("card").process(Silence).named("silence").write.files(out / "silent", format="json", name="silent"),
