@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import headrace as hr
 from headrace.connectors.kafka import Sink
 from headrace.errors import HeadraceError
+from tests.faults.test_standby import until
 from tests.servers.kafka import Broker
+from tests.servers.test_kafka_markers import Tasks, code, unfinished
 from tests.servers.test_kafka_sink import values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -95,7 +101,7 @@ def test_more_and_fewer_partitions(broker: Broker, tmp_path: Path, monkeypatch: 
         one.rescale(partitions)
         one.add(2 * number - 1)
         cut_off(one, monkeypatch, sink)
-        with pytest.raises(hr.CheckpointError, match="EPOCH_UNFINISHED: append, changes, debezium, upsert: epoch .* was interrupted"):
+        with pytest.raises(hr.CheckpointError, match=r"EPOCH_UNFINISHED: append, changes, debezium, upsert: epoch .* was interrupted"):
             one.rescale(4)
         one.run()
         control.run()
@@ -104,3 +110,55 @@ def test_more_and_fewer_partitions(broker: Broker, tmp_path: Path, monkeypatch: 
         one.run()
         control.run()
         assert one.records == control.records
+
+
+def test_tasks_of_a_start_with_more(broker: Broker, spark: SparkSession) -> None:
+    """They are at work when a start with fewer tasks takes over, none of which has their transactional ids."""
+    topic = broker.create_topic("rescale-fenced")
+    old = Tasks(spark, broker, topic, 1, tasks=4)
+    ended, begun, late = (old.open(0, partition=partition) for partition in (1, 2, 3))
+    ended.write(old.row(1))
+    ended.finish()
+    begun.write(old.row(2))
+    new = Tasks(spark, broker, topic, 2, tasks=2)
+    with pytest.raises(Exception, match=r"fence|epoch") as fenced:
+        begun.finish()
+    assert code(fenced) == "KAFKA_FENCED"
+    begun.abort()
+    with pytest.raises(Exception, match="start 2 of the job has taken over") as lost:
+        late.write(old.row(3))
+    assert code(lost) == "SINK_FENCED"
+    late.abort()
+    following = new.open(1, partition=1)
+    following.write(new.row(4))
+    following.finish()
+    assert [value["id"] for value in values(broker.consume(topic))] == [1, 4]
+    # To a checkpoint with one partition that is put back, the markers of both tasks count.
+    kafka: Any = new.jvm.headrace.kafka
+    found = json.loads(kafka.Target.look(topic, f"by-hand-{topic}", 1, kafka.Clients.of(new.client)))
+    assert (found["epoch"], found["partitions"]) == (1, 1)
+    old.close()
+    new.close()
+
+
+def test_a_task_that_takes_over_an_id_late(broker: Broker, spark: SparkSession) -> None:
+    """It has seen no later start, and one comes before it has the id, which that start may have fenced off already."""
+    topic = broker.create_topic("rescale-late")
+    old = Tasks(spark, broker, topic, 1)
+    threads = old.jvm.java.lang.management.ManagementFactory.getThreadMXBean()
+
+    def waits() -> bool:
+        return any("headrace.kafka.Owned.settle" in str(one) for one in threads.dumpAllThreads(False, False))
+
+    with ThreadPoolExecutor(1) as other, unfinished(broker, topic, f"by-hand-{topic}-0"):
+        task, row = old.open(0), old.row(1)
+        writing = other.submit(task.write, row)
+        until(lambda: writing.done() or waits(), "the task waits for its marker")
+        new = Tasks(spark, broker, topic, 2)
+    with pytest.raises(Exception, match="start 2 of the job has taken over") as lost:
+        writing.result()
+    assert code(lost) == "SINK_FENCED"
+    task.abort()
+    assert broker.consume(topic) == []
+    old.close()
+    new.close()

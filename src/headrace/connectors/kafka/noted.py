@@ -43,7 +43,8 @@ class Noted:
         if self.partitions is None or self.seen is None or present <= max(self.partitions, self.seen):
             return None
         first = f"the first {self.partitions}" if self.partitions > 1 else "the first one"
-        return f"has {present} partitions now: rows with a key stay in {first}, where earlier rows of the key are, until a start with fresh=True"
+        why = f"rows with a key stay in {first}, where earlier rows of the key are, until a start with fresh=True"
+        return f"has {present} partitions now: {why}"
 
     def keep(self, context: SinkContext, topic: str, id: str) -> None:
         """Write the note. `id`: the prefix of the sink's transactional ids."""

@@ -293,7 +293,9 @@ class Sink(SinkOptions, ports.Sink):
         )
 
     def _markers(self, context: ports.SinkContext, *, marked: bool, present: int) -> None:
-        """Renew the job's markers, and note the topic, which has `present` partitions. Kafka deletes those of a job that has not run for some days; only an interrupted epoch needs them."""
+        """Renew the job's markers, and note the topic, which has `present` partitions. Kafka deletes markers of a job that has not run for
+        some days; only an interrupted epoch needs them.
+        """
         known = noted(context, self.topic)
         cut_off = known is not None and context.unfinished is not None
         if cut_off and not marked:
