@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +17,10 @@ from headrace.connectors.kafka import Sink
 from headrace.errors import HeadraceError
 from tests.faults.test_standby import until
 from tests.servers.kafka import Broker
+from tests.servers.kafka_child import job
 from tests.servers.test_kafka_markers import Tasks, code, unfinished
-from tests.servers.test_kafka_sink import values
+from tests.servers.test_kafka_sink import ROWS as FILE_ROWS
+from tests.servers.test_kafka_sink import check_once, end, start, values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,9 +45,9 @@ class Ledger:
         lines = (json.dumps({"id": n, "k": f"k{n * n % (KEYS + file)}", "v": n % 7 - 3}) for n in range(file * ROWS, (file + 1) * ROWS))
         (self.folder / "in" / f"{file}.json").write_text("\n".join(lines) + "\n")
 
-    @property
-    def job(self) -> hr.Job:
-        rows = hr.read.files(self.folder / "in", format="json", schema="id bigint, k string, v int", files_per_epoch=1, name="rows")
+    def job(self, *, follow: bool = False) -> hr.Job:
+        schema = "id bigint, k string, v int"
+        rows = hr.read.files(self.folder / "in", format="json", schema=schema, files_per_epoch=1, follow=follow, name="rows")
         sums = rows.group_by("k").agg(v="sum(v)").filter("v <> 0")
         at = {"servers": self.broker.servers}
         return hr.job(
@@ -54,11 +58,14 @@ class Ledger:
             sums.write.kafka(self.topics["debezium"], **at, key="k", value="debezium", name="debezium"),
         )
 
-    def run(self, **options: Any) -> None:
-        self.job.run(checkpoint=self.checkpoint, progress=False, flush=False, **options)
+    def start(self, **options: Any) -> hr.Run:
+        return self.job(follow=True).start(checkpoint=self.checkpoint, progress=False, **options)
 
-    def rescale(self, partitions: int) -> None:
-        assert self.job.deploy(checkpoint=self.checkpoint, partitions=partitions).partitions == partitions
+    def run(self, **options: Any) -> None:
+        self.job().run(checkpoint=self.checkpoint, progress=False, flush=False, **options)
+
+    def rescale(self, partitions: int, *, follow: bool = False) -> None:
+        assert self.job(follow=follow).deploy(checkpoint=self.checkpoint, partitions=partitions).partitions == partitions
 
     @property
     def records(self) -> dict[str, Any]:
@@ -110,6 +117,66 @@ def test_more_and_fewer_partitions(broker: Broker, tmp_path: Path, monkeypatch: 
         one.run()
         control.run()
         assert one.records == control.records
+
+
+def test_while_it_runs_and_from_a_portable_savepoint(broker: Broker, tmp_path: Path) -> None:
+    one, control = Ledger(broker, tmp_path, "running"), Ledger(broker, tmp_path, "unmoved")
+    one.add(0)
+    run = one.start(partitions=2)
+    try:
+        until(lambda: run.progress.rows == ROWS, "the first file is read")
+        for number, partitions in enumerate((4, 1), 1):
+            one.rescale(partitions, follow=True)
+            one.add(number)
+            until(lambda number=number: run.progress.rows == (number + 1) * ROWS, "the next file is read")
+    finally:
+        run.stop()
+    assert run.error is None
+    control.run(partitions=2)
+    assert one.records == control.records
+    one.job().savepoint("moves", checkpoint=one.checkpoint)
+    hr.export_savepoint(one.checkpoint, "moves", tmp_path / "portable")
+    one.checkpoint = tmp_path / "imported"
+    hr.import_savepoint(tmp_path / "portable", checkpoint=one.checkpoint, partitions=3)
+    one.add(3)
+    one.run()
+    control.run()
+    assert one.records == control.records
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "point", ["in a task@out#2", "in sink commit@out#1", "in sink commit@out#3", "after staging@out#2", "before sink commit@out#1"]
+)
+def test_killed_after_a_rescale(broker: Broker, tmp_path: Path, point: str) -> None:
+    """In the first epoch in more partitions, and then in fewer: the tasks that have committed theirs are not the same."""
+    topic = broker.create_topic("rescale-" + re.sub(r"\W+", "-", point), 3)
+    (tmp_path / "in").mkdir()
+    files = count()
+
+    def add() -> None:
+        for file in islice(files, 2):
+            lines = (json.dumps({"id": n, "k": f"k{n % 11}"}) for n in range(file * FILE_ROWS, (file + 1) * FILE_ROWS))
+            (tmp_path / "in" / f"{file}.json").write_text("\n".join(lines) + "\n")
+
+    def run(at: str = "") -> int:
+        child = start(tmp_path, broker, topic, at)
+        try:
+            return child.wait(300)
+        finally:
+            end(child) if child.poll() is None else None
+
+    add()
+    assert run() == 0, (tmp_path / "log").read_text()[-3000:]
+    for partitions in (5, 3):
+        job(tmp_path, broker.servers, topic).deploy(checkpoint=tmp_path / "state", partitions=partitions)
+        add()
+        (tmp_path / "acted").unlink(missing_ok=True)
+        assert run(f"{point}:kill") != 0
+        with pytest.raises(hr.CheckpointError, match="EPOCH_UNFINISHED"):
+            job(tmp_path, broker.servers, topic).deploy(checkpoint=tmp_path / "state", partitions=2)
+        assert run() == 0, (tmp_path / "log").read_text()[-3000:]
+    check_once(broker, topic, 6 * FILE_ROWS)
 
 
 def test_tasks_of_a_start_with_more(broker: Broker, spark: SparkSession) -> None:
