@@ -79,7 +79,7 @@ class Sink(SinkOptions, ports.Sink):
             shared=True,
             replaces=True,
             visible="task",
-            cleans="a transactional id and a consumer group for each task, which the brokers delete some days after the last epoch",
+            cleans="a transactional id and a consumer group for each task, which the brokers delete some days after its last epoch",
             marks=True,
         )
 
