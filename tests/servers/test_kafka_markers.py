@@ -256,7 +256,7 @@ def test_a_marker_that_is_never_known(broker: Broker, spark: SparkSession) -> No
         assert (trouble.code(), trouble.getMessage()) == ("KAFKA_FAILED", f"{topic}: brokers do not say which epoch is next for {id}-0")
         # Who has not taken over does not wait: what a killed driver left open ends with its successor.
         assert kafka.Markers.read(admin, topic, f"{id}-0", False, 0).isEmpty()
-        kafka.Markers.check(admin, topic, id, 1)
+        kafka.Markers.check(admin, topic, id, 1, False)
     tasks.close()
 
 

@@ -55,7 +55,7 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
 
   private def fresh(): Owned = {
     val admin = Producers.admin(stage.start, stage.client)
-    Markers.check(admin, stage.topic, stage.id, stage.term)
+    Markers.check(admin, stage.topic, stage.id, stage.term, stable = false)
     val owned = new Owned(id, stage.topic, task.run, stage.client, stage.term, stage.sizes)
     try {
       owned.settle(admin)

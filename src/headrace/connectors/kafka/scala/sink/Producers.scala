@@ -170,7 +170,7 @@ private[kafka] object Markers {
   /** Fails if a later start has taken over: a replaced process must not fence off its successor. With `stable` it waits for the outcome of
     * a start that is just taking over.
     */
-  def check(admin: Admin, topic: String, id: String, term: Int, stable: Boolean = false): Unit =
+  def check(admin: Admin, topic: String, id: String, term: Int, stable: Boolean): Unit =
     read(admin, topic, starts(id), stable).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
 
   def replaced(id: String, by: Int, term: Int): HeadraceKernelException =

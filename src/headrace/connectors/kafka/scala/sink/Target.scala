@@ -39,7 +39,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     openedId = description.topicId.toString
     out.put("partitions", description.partitions.size).put("topic_id", openedId)
     most(admin).foreach(out.put("most", _))
-    Markers.check(admin, topic, id, term)
+    Markers.check(admin, topic, id, term, stable = false)
     owned = new Owned(id, topic, "", settings, term, Sizes.none)
     owned.settle(admin)
     out.put("marked", owned.last.isDefined)
