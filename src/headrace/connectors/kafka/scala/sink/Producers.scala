@@ -147,12 +147,9 @@ private[kafka] object Markers {
     * `tasks`: their markers count, too.
     */
   def of(admin: Admin, topic: String, id: String, tasks: Int): Seq[Marker] = {
-    val all = tasks.max(tasksOfStarts(admin, topic, id, stable = false))
+    val all = tasks.max(read(admin, topic, starts(id), stable = false).fold(0)(_.tasks))
     ask(admin, topic, id +: (0 until all).map(taskId(id, _)), stable = false).flatMap(_.values.asScala.flatMap(Option(_)).map(Marker.read))
   }
-
-  /** How many tasks earlier starts had; 0 if no start has claimed the sink. */
-  def tasksOfStarts(admin: Admin, topic: String, id: String, stable: Boolean): Int = read(admin, topic, starts(id), stable).fold(0)(_.tasks)
 
   /** The transactional id of a task, and its group. */
   def taskId(id: String, task: Int): String = s"$id-$task"
@@ -168,10 +165,13 @@ private[kafka] object Markers {
   def starts(id: String): String = s"$id-start"
 
   /** Fails if a later start has taken over: a replaced process must not fence off its successor. With `stable` it waits for the outcome of
-    * a start that is just taking over.
+    * a start that is just taking over. Returns how many tasks the last start had, 0 if that is unknown.
     */
-  def check(admin: Admin, topic: String, id: String, term: Int, stable: Boolean): Unit =
-    read(admin, topic, starts(id), stable).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
+  def check(admin: Admin, topic: String, id: String, term: Int, stable: Boolean): Int = {
+    val start = read(admin, topic, starts(id), stable)
+    start.foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
+    start.fold(0)(_.tasks)
+  }
 
   def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
     new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")

@@ -43,7 +43,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
     owned = new Owned(id, topic, "", settings, term, Sizes.none)
     owned.settle(admin)
     out.put("marked", owned.last.isDefined)
-    val before = Markers.tasksOfStarts(admin, topic, id, stable = true)
+    val before = Markers.check(admin, topic, id, term, stable = true)
     claim(before.max(now))
     if (before > now) {
       // Only now: a task that takes over its id later finds the claim. Until this has succeeded, the claim names all tasks.
