@@ -102,7 +102,7 @@ def test_a_change_in_the_middle_of_an_epoch(broker: Broker, tmp_path: Path, monk
 class Tasks:
     """Tasks of a sink, driven by hand: the writer in the JVM, a start of the job each."""
 
-    def __init__(self, spark: SparkSession, broker: Broker, topic: str, term: int) -> None:
+    def __init__(self, spark: SparkSession, broker: Broker, topic: str, term: int, tasks: int = 1) -> None:
         attach(spark, [KAFKA])
         self.jvm: Any = spark._jvm
         self.schema = self.jvm.org.apache.spark.sql.types.StructType.fromDDL("id int")
@@ -110,9 +110,9 @@ class Tasks:
         self.client = f"{topic} {term}"
         self.jvm.headrace.kafka.Clients.put(self.client, properties)
         self.target = self.jvm.headrace.kafka.Target("out", topic, f"by-hand-{topic}", term, self.client)
-        assert "problem" not in json.loads(self.target.open(None)) | json.loads(self.target.renew())
+        assert "problem" not in json.loads(self.target.open(None, tasks)) | json.loads(self.target.renew())
         layout = {"format": "json", "value": ["id"], "key": [], "headers": {}, "partition_by": []}
-        options = {"topic": topic, "topic_id": "", "id": f"by-hand-{topic}", "client": self.client, "term": str(term)}
+        options = {"topic": topic, "topic_id": "", "id": f"by-hand-{topic}", "client": self.client, "term": str(term), "partitions": "1"}
         options["layout"] = json.dumps(layout)
         self.stage = self.jvm.headrace.kafka.KafkaStage("out", self.schema, "UTC", self._map(options))
         self.aside = self.jvm.headrace.sink.Aside("out", self.schema, False)
@@ -256,7 +256,7 @@ def test_a_marker_that_is_never_known(broker: Broker, spark: SparkSession) -> No
         assert (trouble.code(), trouble.getMessage()) == ("KAFKA_FAILED", f"{topic}: brokers do not say which epoch is next for {id}-0")
         # Who has not taken over does not wait: what a killed driver left open ends with its successor.
         assert kafka.Markers.read(admin, topic, f"{id}-0", False, 0).isEmpty()
-        kafka.Markers.check(admin, topic, id, 1)
+        kafka.Markers.check(admin, topic, id, 1, False)
     tasks.close()
 
 
@@ -344,7 +344,7 @@ def test_each_start_asks_with_its_own_settings(broker: Broker, spark: SparkSessi
     secured = {"bootstrap.servers": broker.secured, "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
     kafka.Clients.put("of a guest", secured | {"sasl.jaas.config": login})
     guest = kafka.Target("out", topic, f"by-hand-{topic}", 1, "of a guest")
-    assert json.loads(guest.open(None))["problem"] in ("KAFKA_UNAUTHORIZED", "TOPIC_MISSING")
+    assert json.loads(guest.open(None, 1))["problem"] in ("KAFKA_UNAUTHORIZED", "TOPIC_MISSING")
     tasks = Tasks(spark, broker, topic, 2)
     task = tasks.open(0)
     task.write(tasks.row(1))

@@ -222,6 +222,10 @@ class Sink(ABC):
         """
         return None
 
+    def notice(self) -> str | None:
+        """A line that a start prints after the sink's name, about what `mark` has found. None: nothing."""
+        return None
+
     def examine(self, context: SinkContext) -> None:  # noqa: B027  # most sinks cannot tell, or refuse a start
         """Raise if rows that it has written are missing, as far as that can be seen, and change nothing. It may be slow: only
         `headrace doctor` calls it, no start does.

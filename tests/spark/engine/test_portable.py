@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,8 @@ from pyarrow import parquet
 import headrace as hr
 from headrace import cli
 from headrace.ops.relational import Relational
-from headrace.plan import Plan
 from headrace.plan.node import REGISTRY
 from headrace.schema import parse_schema
-from headrace.spark.checkpoint.folder import stored_in
 from headrace.spark.checkpoint.schema_paths import mend
 from headrace.spark.run.commands import take_savepoint
 from tests import golden
@@ -367,20 +364,6 @@ def test_another_format(portable: Path, tmp_path: Path) -> None:
         lambda: hr.import_savepoint(copied),
         hide={str(copied): "<folder>"},
     )
-
-
-def test_a_sink_that_commits_task_by_task(portable: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = json.loads((golden.GOLDEN / "5" / "plans" / "kafka_sinks.json").read_text())
-
-    def with_kafka(folder: Path) -> Any:
-        stored = stored_in(folder)
-        assert stored is not None
-        return replace(stored, plan=Plan.from_json(plan).to_json())
-
-    monkeypatch.setattr("headrace.spark.portable.importing.stored_in", with_kafka)
-    with pytest.raises(hr.CheckpointError, match="commits task by task, so the checkpoint has to keep its 2 partitions") as raised:
-        hr.import_savepoint(portable, checkpoint=tmp_path / "state", partitions=3)
-    assert raised.value.code == "PARTITIONS_CHANGED"
 
 
 def test_what_a_killed_import_has_left(portable: Path, tmp_path: Path) -> None:

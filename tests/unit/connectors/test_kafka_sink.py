@@ -122,13 +122,14 @@ def test_document_for_the_writer() -> None:
 class Target:
     """The topic as the JVM would open it; every call is written down."""
 
-    def __init__(self, marked: bool) -> None:
+    def __init__(self, marked: bool, partitions: int) -> None:
         self.calls: list[str] = []
         self.marked = marked
+        self.partitions = partitions
 
-    def open(self, create: str | None) -> str:
+    def open(self, create: str | None, tasks: int) -> str:
         self.calls.append("open")
-        return json.dumps({"marked": self.marked, "topic_id": "one"})
+        return json.dumps({"marked": self.marked, "topic_id": "one", "partitions": self.partitions})
 
     def renew(self) -> str:
         self.calls.append("renew")
@@ -142,9 +143,9 @@ class Target:
         self.calls.append("close")
 
 
-def opened(checkpoint: Path, *, marked: bool, unfinished: int | None) -> tuple[Sink, Target]:
+def opened(checkpoint: Path, *, marked: bool, unfinished: int | None, partitions: int = 2) -> tuple[Sink, Target]:
     """A sink that was opened, or the error."""
-    target = Target(marked)
+    target = Target(marked, partitions)
     kafka = SimpleNamespace(Clients=SimpleNamespace(put=lambda *_: None), Target=lambda *_: target)
     session: Any = SimpleNamespace(_jvm=SimpleNamespace(headrace=SimpleNamespace(kafka=kafka)))
     sink = Sink("t", servers="broker:9092")
@@ -243,3 +244,21 @@ def test_what_brokers_say() -> None:
 def test_a_login_and_a_right_that_brokers_deny(code: str, hint: str) -> None:
     denied = problem(code, Cluster.of("write.kafka", "broker:9092", None, None), "t", "the authorization service is away")
     assert (denied.code, denied.hint) == ("KAFKA_DENIED", hint)
+
+
+def test_a_topic_that_gets_more_partitions(tmp_path: Path) -> None:
+    """Keys stay among the partitions of the first start; an older note does not say how many there were."""
+    note = tmp_path / "kafka" / "out.json"
+
+    def partitions() -> tuple[str, int, int]:
+        content = json.loads(note.read_text())
+        return sink.stage()["options"]["partitions"], content["partitions"], content["seen"]
+
+    sink, target = opened(tmp_path, marked=True, unfinished=None)
+    assert partitions() == ("2", 2, 2)
+    sink, target = opened(tmp_path, marked=True, unfinished=None, partitions=5)
+    assert partitions() == ("2", 2, 5)
+    note.write_text(json.dumps({"topic": "t", "topic_id": "one", "id": "headrace-ck-out"}))
+    sink, target = opened(tmp_path, marked=True, unfinished=None, partitions=5)
+    assert partitions() == ("5", 5, 5)
+    assert target.calls == ["open", "renew"]

@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import headrace.ports as ports
@@ -16,10 +15,10 @@ from headrace.connectors.kafka.contents import records
 from headrace.connectors.kafka.encoding import Writing
 from headrace.connectors.kafka.formats import TYPES, record_of
 from headrace.connectors.kafka.needs import KAFKA
+from headrace.connectors.kafka.noted import Noted, note_of, noted
 from headrace.connectors.kafka.options import SinkOptions
 from headrace.connectors.kafka.problems import problem
 from headrace.connectors.kafka.registry import Registry
-from headrace.durable.atomic import replace
 from headrace.errors import ConnectorError
 from headrace.jvm.packages import attach
 from headrace.jvm.session import jvm, session
@@ -66,6 +65,7 @@ class Sink(SinkOptions, ports.Sink):
     """
 
     connector: ClassVar[str] = "kafka"
+    _notice: str | None = None
 
     @property
     def traits(self) -> ports.SinkTraits:
@@ -79,7 +79,7 @@ class Sink(SinkOptions, ports.Sink):
             shared=True,
             replaces=True,
             visible="task",
-            cleans="a transactional id and a consumer group for each task, which the brokers delete some days after the last epoch",
+            cleans="a transactional id and a consumer group for each task, which the brokers delete some days after its last epoch",
             marks=True,
         )
 
@@ -151,8 +151,13 @@ class Sink(SinkOptions, ports.Sink):
     def mark(self, context: ports.SinkContext) -> ports.Mark | None:
         kafka = jvm(context.session).headrace.kafka
         there = self._answer(kafka.Target.look(self.topic, self._id_in(context), context.partitions, self._settings()))
-        self._same(context, there.get("topic_id"))
+        known = self._same(context, there.get("topic_id"))
+        if there and known is not None and (self.layout.key or self.layout.partition_by):
+            self._notice = known.notice(there["partitions"])
         return ports.Mark(there["epoch"], there["identity"], fades=True) if there else ports.Mark(exists=False)
+
+    def notice(self) -> str | None:
+        return self._notice
 
     def may_open(self, context: ports.SinkContext) -> None:
         kafka = jvm(context.session).headrace.kafka
@@ -171,9 +176,9 @@ class Sink(SinkOptions, ports.Sink):
         kafka.Clients.put(self._client, self._settings())
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
         try:
-            answer = self._answer(self._target.open(None if self.create is None else json.dumps(self.create)))
+            answer = self._answer(self._target.open(None if self.create is None else json.dumps(self.create), context.partitions))
             self._most, self._topic_id = answer.get("most"), answer["topic_id"]
-            self._markers(context, marked=answer["marked"], topic_id=answer["topic_id"])
+            self._markers(context, marked=answer["marked"], present=answer["partitions"])
         except BaseException:
             self.close()
             raise
@@ -183,6 +188,7 @@ class Sink(SinkOptions, ports.Sink):
         options = {
             "topic": self.topic,
             "topic_id": self._topic_id,
+            "partitions": str(self._partitions),
             "client": self._client,
             "id": self._id,
             "term": str(context.term),
@@ -271,23 +277,17 @@ class Sink(SinkOptions, ports.Sink):
             raise problem(content["problem"], self.cluster, self.topic, content["message"])
         return content
 
-    def _noted(self, context: ports.SinkContext) -> str | None:
-        """The id of the topic that the last start wrote to; None if it wrote to no topic of this name."""
-        note = _note(context)
-        before = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-        return before.get("topic_id") if before.get("topic") == self.topic else None
-
-    def _same(self, context: ports.SinkContext, topic_id: str | None) -> None:
-        """Raise if the topic that an earlier start opened is missing or was created again: the rows in it are lost."""
-        known = self._noted(context)
-        if known in (None, topic_id) or (topic_id and _WITHOUT_IDS in (known, topic_id)):
-            return
+    def _same(self, context: ports.SinkContext, topic_id: str | None) -> Noted | None:
+        """Raise if the topic that an earlier start opened is missing or was created again: the rows in it are lost. Returns its note."""
+        known = noted(context, self.topic)
+        if known is None or known.topic_id == topic_id or (topic_id and _WITHOUT_IDS in (known.topic_id, topic_id)):
+            return known
         place = f"topic {self.topic} at {self.cluster.servers}"
         absent = topic_id is None and self.create is None
         first, also = ("create the topic and ", "also ") if absent else ("", "")
         hint = (
             f"{first}start over with fresh=True, which writes all rows again; "
-            f"to continue without the rows that were lost, {also}delete {_note(context)}"
+            f"to continue without the rows that were lost, {also}delete {note_of(context)}"
         )
         if topic_id is None:
             raise ConnectorError("TOPIC_MISSING", f"{context.name}: the {place} no longer exists", hint=hint)
@@ -295,17 +295,19 @@ class Sink(SinkOptions, ports.Sink):
             "TABLE_REPLACED", f"{context.name}: the {place} was deleted and created again since this job opened it", hint=hint
         )
 
-    def _markers(self, context: ports.SinkContext, *, marked: bool, topic_id: str) -> None:
-        """Renew the job's markers. Kafka deletes those of a job that has not run for some days; only an interrupted epoch needs them."""
-        note = _note(context)
-        cut_off = self._noted(context) is not None and context.unfinished is not None
+    def _markers(self, context: ports.SinkContext, *, marked: bool, present: int) -> None:
+        """Renew the job's markers, and note the topic, which has `present` partitions. Kafka deletes markers of a job that has not run for
+        some days; only an interrupted epoch needs them.
+        """
+        known = noted(context, self.topic)
+        cut_off = known is not None and context.unfinished is not None
         if cut_off and not marked:
             raise ConnectorError(
                 "KAFKA_MARKERS_GONE",
                 f"{self.topic}: epoch {context.unfinished} was interrupted, and Kafka has deleted the record of which tasks had written it",
                 hint="check which of its rows are in the topic"
                 + (f" (header {_EPOCH} = {context.unfinished})" if self.epoch_headers else "")
-                + f"; to write the whole epoch again, delete {note}",
+                + f"; to write the whole epoch again, delete {note_of(context)}",
             )
         # The markers of an interrupted epoch's tasks age. The driver's is not renewed, so that it stays older: while it exists, they exist,
         # too.
@@ -313,10 +315,5 @@ class Sink(SinkOptions, ports.Sink):
         if not cut_off:
             self._answer(self._target.renew())
             self._marked = time.monotonic()
-        note.parent.mkdir(parents=True, exist_ok=True)
-        replace(note, json.dumps({"topic": self.topic, "topic_id": topic_id, "id": self._id}))
-
-
-def _note(context: ports.SinkContext) -> Path:
-    """The file that a start leaves for the next one."""
-    return context.checkpoint / "kafka" / f"{context.name}.json"
+        self._partitions = present if known is None else known.among(present)
+        Noted(self._topic_id, self._partitions, present).keep(context, self.topic, self._id)

@@ -45,7 +45,7 @@ from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.ancestors import refuse_sinks_of_ancestors
 from headrace.spark.run.failures import unwritable
 from headrace.spark.run.holders import held
-from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide, refuse_divided
+from headrace.spark.run.outlets import Outlet, at, each, outlets_of, provide
 from headrace.spark.run.ready import refuse_endless, sealed, suit
 from headrace.spark.run.start import check_inputs
 from headrace.spark.run.summary import many
@@ -141,8 +141,6 @@ class Replacement:
         provide(self.job)
         self._refuse_sealed()
         outlets = self._outlets()
-        placed = [one.name for sinks in outlets.values() for one in sinks if one.sink.traits.placed]
-        refuse_divided(placed, self.stored.partitions, self.partitions)
         refuse_sinks_of_ancestors(self.job, self.checkpoint, outlets)
         if starts:
             self._refuse_start(outlets)

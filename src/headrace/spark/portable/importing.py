@@ -11,8 +11,7 @@ from pathlib import Path
 from headrace.durable import atomic, private
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
-from headrace.ops import sinks_of
-from headrace.plan import Plan, displayed
+from headrace.plan import Plan
 from headrace.spark.checkpoint import channel
 from headrace.spark.checkpoint.channel import Command
 from headrace.spark.checkpoint.corrections import FOLDER as CORRECTIONS
@@ -26,7 +25,6 @@ from headrace.spark.deploy.beside import LOG, beside, reveal
 from headrace.spark.deploy.stores import Files, Origin, write_stores
 from headrace.spark.portable.contents import CHECKPOINT, STATE, Operator, Portable, check, contents
 from headrace.spark.portable.exporting import unreadable_job
-from headrace.spark.run.outlets import refuse_divided
 
 
 def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Portable:
@@ -41,7 +39,6 @@ def restore(folder: Path, checkpoint: Path, partitions: int | None = None) -> Po
         raise unreadable_job(folder / CHECKPOINT)
     after = partitions or stored.partitions
     if after != stored.partitions:
-        _refuse_placed(stored, after)
         _refuse_interrupted(stored, folder / CHECKPOINT)
     with beside(checkpoint) as fresh:
         _copy(folder / CHECKPOINT, fresh)
@@ -138,10 +135,3 @@ def _divided(stored: Stored, partitions: int) -> Stored:
 def _in_shards(entry: Entry, shards: int) -> Entry:
     keeps = entry.shape.keeps and not entry.retired
     return replace(entry, shards=entry.shards or shards) if keeps else entry
-
-
-def _refuse_placed(stored: Stored, partitions: int) -> None:
-    plan = Plan.from_json(stored.plan)
-    with displayed(plan):
-        placed = [str(sink.name) for sink in sinks_of(plan.nodes.values()) if sink.connect().traits.placed]
-        refuse_divided(placed, stored.partitions, partitions)

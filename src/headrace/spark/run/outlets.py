@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,16 +77,6 @@ def outlets_of(job: SparkJob, query: Query, identity: QueryIdentity, letters: Pa
 def each(job: SparkJob, names: Mapping[str, str]) -> list[tuple[Query, str]]:
     """Return each query with its name in the checkpoint."""
     return [(query, names[query.name]) for query in job.queries]
-
-
-def refuse_divided(sinks: Sequence[str], before: int, after: int) -> None:
-    """Refuse another number of tasks for sinks that commit task by task, given their names."""
-    if sinks and after != before:
-        raise HeadraceError(
-            "PARTITIONS_CHANGED",
-            f"{', '.join(sinks)} commits task by task, so the checkpoint has to keep its {before} partitions",
-            hint=f"write partitions={before} or leave it out",
-        )
 
 
 def provide(job: SparkJob) -> None:

@@ -71,6 +71,8 @@ def ready(job: SparkJob, checkpoint: Checkpoint, partitions: int | None, *, fres
         notices += tuple(line for query, name in each(job, names) if name in totals for line in _recounted(query, totals[name]))
         for name in outlets:
             anew[name] = refuse_other_history(job, checkpoint, name, outlets)
+        lines = [(one, one.sink.notice()) for sinks in outlets.values() for one in sinks]
+        notices += tuple(f"{one.name} {line}" for one, line in lines if line is not None)
     notices += tuple(_not_read(job))
     check_computed(job, [identity.query(name) for name in names.values()])
     if stored is not None and not fresh:

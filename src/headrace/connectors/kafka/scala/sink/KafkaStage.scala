@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StructType
   *
   * Options: `topic`, and its `topic_id` when it was opened; `client`, the name of the settings in `Clients`; `id`, the prefix of
   * transactional ids; `term`, the number of the job's start; `layout`; `header.NAME`, a header of every record; `most`, the largest record
-  * that the topic accepts, if known; `create`, if a missing topic is created.
+  * that the topic accepts, if known; `create`, if a missing topic is created; `partitions`, among how many of the topic's partitions keys
+  * are distributed.
   */
 final class KafkaStage(val name: String, val schema: StructType, val timeZone: String, options: Map[String, String])
     extends WriterStage {
@@ -17,6 +18,7 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
   val topicId: String = options("topic_id")
   val id: String = options("id")
   val term: Int = options("term").toInt
+  val partitions: Int = options("partitions").toInt
   /** Unique to each start of the sink. */
   val start: String = options("client")
   val client: JMap[String, String] = new JHashMap(Clients.of(start))
@@ -25,6 +27,9 @@ final class KafkaStage(val name: String, val schema: StructType, val timeZone: S
   /** Whether a start creates the topic if it is missing. */
   val creates: Boolean = options.contains("create")
   val epochHeader: Option[String] = options.get("epoch_header")
+  /** Whether a setting of the producer decides on the partition of a key. */
+  val partitionsItself: Boolean =
+    client.containsKey("partitioner.class") || "true".equalsIgnoreCase(client.get("partitioner.ignore.keys"))
   private[kafka] val layout: Layout = Layout.read(options("layout"), schema)
   private[kafka] val sizes: Sizes = Sizes(client, options.get("most"))
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow
   * be records then too, by the sizes in the marker.
   */
 private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) extends Stager {
-  private val id = s"${stage.id}-${task.partition}"
+  private val id = Markers.taskId(stage.id, task.partition)
   private val records = Records(stage, task.epoch, send)
   private var sizes = stage.sizes
   private var owned: Owned = _
@@ -51,15 +51,17 @@ private[kafka] final class KafkaStager(stage: KafkaStage, task: TaskPlace) exten
       producer.beginTransaction()
       begun = true
     }
-    records.begin(() => producer.partitionsFor(stage.topic).size)
   }
 
   private def fresh(): Owned = {
     val admin = Producers.admin(stage.start, stage.client)
-    Markers.check(admin, stage.topic, stage.id, stage.term)
+    Markers.check(admin, stage.topic, stage.id, stage.term, stable = false)
     val owned = new Owned(id, stage.topic, task.run, stage.client, stage.term, stage.sizes)
-    try owned.settle(admin)
-    catch {
+    try {
+      owned.settle(admin)
+      // A start that has taken over since the first check has fenced off the ids that it does not use, so this must be the later step.
+      Markers.check(admin, stage.topic, stage.id, stage.term, stable = true)
+    } catch {
       case e: Throwable =>
         owned.close()
         throw e

@@ -69,8 +69,8 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
     producer.commitTransaction()
   }
 
-  /** Writes into the open transaction which start of the job is writing. */
-  def claim(): Unit = send(Markers.starts(id), term.toLong, s"term=$term")
+  /** Writes into the open transaction which start of the job is writing, with how many tasks. */
+  def claim(tasks: Int): Unit = send(Markers.starts(id), term.toLong, s"term=$term tasks=$tasks")
 
   private def mark(marker: Marker): Unit = send(id, marker.epoch + 1, marker.words)
 
@@ -102,9 +102,10 @@ private[kafka] final class Owned(val id: String, topic: String, val run: String,
 }
 
 /** The content of a group's offset: the last epoch that was written (the offset is that of the next one), the start of the job that wrote
-  * it, the epoch's identity, which is empty if a version without identities wrote it, and the sizes.
+  * it, the epoch's identity, which is empty if a version without identities wrote it, and the sizes. `tasks` is in the group of starts
+  * only: how many tasks write an epoch, or did before; 0 if an earlier version wrote it.
   */
-private[kafka] final case class Marker(epoch: Long, term: Int, identity: String, sizes: Option[Sizes]) {
+private[kafka] final case class Marker(epoch: Long, term: Int, identity: String, sizes: Option[Sizes], tasks: Int = 0) {
 
   /** Whether this may be the epoch of that identity: if one of them has none, the numbers decide. */
   def agrees(other: String): Boolean = identity.isEmpty || other.isEmpty || identity == other
@@ -115,7 +116,8 @@ private[kafka] final case class Marker(epoch: Long, term: Int, identity: String,
 private[kafka] object Marker {
   def read(offset: OffsetAndMetadata): Marker = {
     val words = offset.metadata.split(' ').map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
-    Marker(offset.offset - 1, words.get("term").flatMap(_.toIntOption).getOrElse(0), words.getOrElse("identity", ""), Sizes.read(words))
+    def number(word: String) = words.get(word).flatMap(_.toIntOption).getOrElse(0)
+    Marker(offset.offset - 1, number("term"), words.getOrElse("identity", ""), Sizes.read(words), number("tasks"))
   }
 }
 
@@ -141,10 +143,16 @@ private[kafka] object Markers {
     stored.values.asScala.flatMap(Option(_)).map(Marker.read).headOption
   }
 
-  /** The current markers of a sink, its driver's and its tasks': without taking over an id or waiting. */
-  def of(admin: Admin, topic: String, id: String, tasks: Int): Seq[Marker] =
-    ask(admin, topic, id +: (0 until tasks).map(task => s"$id-$task"), stable = false)
-      .flatMap(_.values.asScala.flatMap(Option(_)).map(Marker.read))
+  /** The current markers of a sink, its driver's and its tasks', without taking over an id or waiting. The last start may have had more
+    * `tasks`: their markers count, too.
+    */
+  def of(admin: Admin, topic: String, id: String, tasks: Int): Seq[Marker] = {
+    val all = tasks.max(read(admin, topic, starts(id), stable = false).fold(0)(_.tasks))
+    ask(admin, topic, id +: (0 until all).map(taskId(id, _)), stable = false).flatMap(_.values.asScala.flatMap(Option(_)).map(Marker.read))
+  }
+
+  /** The transactional id of a task, and its group. */
+  def taskId(id: String, task: Int): String = s"$id-$task"
 
   private def ask(admin: Admin, topic: String, groups: Seq[String], stable: Boolean): Seq[JMap[TopicPartition, OffsetAndMetadata]] = {
     val spec = new ListConsumerGroupOffsetsSpec().topicPartitions(Collections.singletonList(new TopicPartition(topic, 0)))
@@ -156,9 +164,14 @@ private[kafka] object Markers {
   /** The group with the number of the writing start. It is separate from markers, because each start writes it. */
   def starts(id: String): String = s"$id-start"
 
-  /** Fails if a later start has taken over: a replaced process must not fence off its successor. */
-  def check(admin: Admin, topic: String, id: String, term: Int): Unit =
-    read(admin, topic, starts(id), stable = false).foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
+  /** Fails if a later start has taken over: a replaced process must not fence off its successor. With `stable` it waits for the outcome of
+    * a start that is just taking over. Returns how many tasks the last start had, 0 if that is unknown.
+    */
+  def check(admin: Admin, topic: String, id: String, term: Int, stable: Boolean): Int = {
+    val start = read(admin, topic, starts(id), stable)
+    start.foreach(marker => if (marker.term > term) throw replaced(id, marker.term, term))
+    start.fold(0)(_.tasks)
+  }
 
   def replaced(id: String, by: Int, term: Int): HeadraceKernelException =
     new HeadraceKernelException("SINK_FENCED", s"$id: start $by of the job has taken over, and this one is start $term")

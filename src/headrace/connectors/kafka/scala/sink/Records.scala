@@ -23,10 +23,6 @@ private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: Prod
     stage.epochHeader.foreach(name => all.add(new RecordHeader(name, epoch.toString.getBytes(UTF_8))))
     all
   }
-  private var partitions = 0
-
-  /** Begins a task; `count` returns the number of the topic's partitions. */
-  def begin(count: () => Int): Unit = if (partitionOf != null) partitions = count()
 
   def write(row: UnsafeRow): Unit
 
@@ -41,16 +37,20 @@ private[kafka] abstract class Records(stage: KafkaStage, epoch: Long, send: Prod
 
   protected def key(row: UnsafeRow): Array[Byte] = if (keyOf == null) null else keyOf(row)
 
-  /** null: Kafka chooses, by the key if there is one. */
-  protected def partition(row: UnsafeRow): Integer =
-    if (partitionOf == null) null
-    else {
+  /** The partition of a row, hashed as in Kafka's producer. That distributes keys among all partitions of the topic, but a key must stay
+    * in its partition when the topic gets more. null: the producer chooses.
+    */
+  protected def partition(row: UnsafeRow, key: Array[Byte]): Integer =
+    if (partitionOf != null) {
       val by = partitionOf(row)
-      if (by == null) Integer.valueOf(0) else Integer.valueOf(Utils.toPositive(Utils.murmur2(by)) % partitions)
-    }
+      if (by == null) Integer.valueOf(0) else place(by)
+    } else if (key == null || stage.partitionsItself) null
+    else place(key)
+
+  private def place(by: Array[Byte]): Integer = Integer.valueOf(Utils.toPositive(Utils.murmur2(by)) % stage.partitions)
 
   protected def put(row: UnsafeRow, key: Array[Byte], value: Array[Byte]): Unit =
-    put(partition(row), timestamp(row), key, value, headers(row))
+    put(partition(row, key), timestamp(row), key, value, headers(row))
 
   protected def put(partition: Integer, timestamp: java.lang.Long, key: Array[Byte], value: Array[Byte], headers: util.List[Header]): Unit =
     send(new ProducerRecord(stage.topic, partition, timestamp, key, value, headers))
@@ -128,7 +128,7 @@ private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecor
     if (row.getLong(layout.weight) < 0) {
       held = true
       gone = of
-      gonePartition = partition(row)
+      gonePartition = partition(row, of)
       goneHeaders = headers(row)
     } else {
       held = false
@@ -142,7 +142,7 @@ private final class Replaced(stage: KafkaStage, epoch: Long, send: ProducerRecor
 
   override def instead(row: UnsafeRow): Unit = {
     val of = key(row)
-    if (of != null) put(partition(row), null, of, null, headers(row))
+    if (of != null) put(partition(row, of), null, of, null, headers(row))
   }
 
   private def bury(): Unit = {
@@ -181,7 +181,10 @@ private final class Envelopes(stage: KafkaStage, epoch: Long, send: ProducerReco
   override def comes(row: UnsafeRow): Boolean = change(row) == "insert" || change(row) == "update_after"
 
   override def instead(row: UnsafeRow): Unit =
-    if (change(row) == "update_after") put(partition(row), null, key(row), envelope(before, null, 'd'), headers(row))
+    if (change(row) == "update_after") {
+      val of = key(row)
+      put(partition(row, of), null, of, envelope(before, null, 'd'), headers(row))
+    }
 
   private def envelope(before: Array[Byte], after: Array[Byte], op: Char): Array[Byte] = {
     def or(value: Array[Byte]) = if (value == null) Envelopes.Null else value

@@ -27,23 +27,35 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
   private val settings = Clients.of(client)
   private var owned: Owned = _
   private var openedId: String = _
+  private var tasks = 0
 
   /** Finds the topic, or creates it as `create` describes (`{"partitions": 4, "replication": 1, "config": {…}}`; null: it must exist), and
     * tries every operation that tasks need, so that missing rights are reported before they start. `{"marked": false}` means that there was
-    * no marker.
+    * no marker. `now` is the number of tasks of this start; those that earlier starts had beyond it are fenced off.
     */
-  def open(create: String): String = answered { out =>
+  def open(create: String, now: Int): String = answered { out =>
     val admin = Producers.admin(client, settings)
     val description = there(admin, create)
     openedId = description.topicId.toString
     out.put("partitions", description.partitions.size).put("topic_id", openedId)
     most(admin).foreach(out.put("most", _))
-    Markers.check(admin, topic, id, term)
+    Markers.check(admin, topic, id, term, stable = false)
     owned = new Owned(id, topic, "", settings, term, Sizes.none)
     owned.settle(admin)
     out.put("marked", owned.last.isDefined)
+    val before = Markers.check(admin, topic, id, term, stable = true)
+    claim(before.max(now))
+    if (before > now) {
+      // Only now: a task that takes over its id later finds the claim. Until this has succeeded, the claim names all tasks.
+      Clients.result(admin.fenceProducers((now until before).map(Markers.taskId(id, _)).asJava).all)
+      claim(now)
+    }
+    tasks = now
+  }
+
+  private def claim(tasks: Int): Unit = {
     owned.producer.beginTransaction()
-    owned.claim()
+    owned.claim(tasks)
     owned.producer.commitTransaction()
   }
 
@@ -79,7 +91,7 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
             producer.send(new ProducerRecord[Array[Byte], Array[Byte]](topic, partition.partition, null, null, headers))
           }
         }
-        owned.claim()
+        owned.claim(tasks)
         owned.commit(epoch, identity, sink)
       } catch {
         case e: Throwable =>
@@ -131,13 +143,14 @@ final class Target(sink: String, topic: String, id: String, term: Int, client: S
 
 object Target {
 
-  /** The state of a sink in a topic, read without taking over anything: `{"topic_id": …, "epoch": …, "identity": …}`, the last epoch in its
-    * markers, -1 if there are none. If they are of several histories, the identity matches none. `{}` if there is no topic.
+  /** The state of a sink in a topic, read without taking over anything: `{"topic_id": …, "partitions": …, "epoch": …, "identity": …}`,
+    * with the last epoch in its markers, -1 if there are none. If they are of several histories, the identity matches none. `{}` if there is no topic.
     */
   def look(topic: String, id: String, tasks: Int, settings: JMap[String, String]): String = answered { out =>
     val admin = Clients.admin(settings)
     try {
-      out.put("topic_id", described(admin, topic).topicId.toString)
+      val description = described(admin, topic)
+      out.put("topic_id", description.topicId.toString).put("partitions", description.partitions.size)
       val markers = Markers.of(admin, topic, id, tasks)
       val last = markers.map(_.epoch).maxOption.getOrElse(-1L)
       val identities = markers.filter(_.epoch == last).map(_.identity).filter(_.nonEmpty).distinct.sorted
