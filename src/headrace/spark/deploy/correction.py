@@ -44,23 +44,25 @@ def correct(
     """Write the correction of a sink to a folder, in at most so many files; None if there is nothing to correct. `spark`: the session of
     `under`. `rows`: those of the new version. `filled`: the sink holds none. `whole`: they replace those that it holds.
     """
+    from pyspark.sql import Observation
+
     form = Form(sink, schema)
     changes = form.new(spark, rows)
     if not (filled or whole):
         held = form.weighed(frame_in(sink.connect(), spark, schema, sink.mode))
         changes = changes.unionAll(held.select(*form.columns, (-_column(WEIGHT)).alias(WEIGHT)))
-    all = place.with_name(f"{place.name}.all")
-    net(changes, form.columns).repartition(files, *form.by).write.parquet(paths.literal(all))
-    difference = spark.read.parquet(paths.escaped(all))
-    correction = _counted(difference)
-    if whole or correction.inserted or correction.retracted:
-        written = form.as_written(difference).repartition(files, *form.by).sortWithinPartitions(*form.order)
-        written.write.parquet(paths.literal(place))
-        for path in place.iterdir():
-            if path.suffix != ".parquet" or path.name.startswith("."):
-                path.unlink()
-    shutil.rmtree(all)
-    return correction if place.is_dir() else None
+    counts = Observation()
+    # All later steps work on the rows of a key, or on equal rows, so they need no other exchange.
+    difference = net(changes.repartition(files, *form.by), form.columns).observe(counts, *_counts())
+    form.as_written(difference).sortWithinPartitions(*form.order).write.parquet(paths.literal(place))
+    correction = Correction(*(counts.get[name] or 0 for name in ("inserted", "retracted")))
+    if not (whole or correction.inserted or correction.retracted):
+        shutil.rmtree(place)
+        return None
+    for path in place.iterdir():
+        if path.suffix != ".parquet" or path.name.startswith("."):
+            path.unlink()
+    return correction
 
 
 @contextmanager
@@ -160,13 +162,12 @@ def net(rows: DataFrame, columns: Sequence[Column]) -> DataFrame:
     return rows.groupBy(*columns).agg(f.sum(_column(WEIGHT)).alias(WEIGHT)).where(_column(WEIGHT) != 0)
 
 
-def _counted(difference: DataFrame) -> Correction:
+def _counts() -> list[Column]:
     from pyspark.sql import functions as f
 
     weight = _column(WEIGHT)
-    sums = (f.sum(f.when(sign, f.abs(weight)).otherwise(0)) for sign in (weight > 0, weight < 0))
-    inserted, retracted = difference.agg(*sums).collect()[0]
-    return Correction(inserted or 0, retracted or 0)
+    signs = {"inserted": weight > 0, "retracted": weight < 0}
+    return [f.sum(f.when(sign, f.abs(weight)).otherwise(0)).alias(name) for name, sign in signs.items()]
 
 
 def _column(name: str) -> Column:

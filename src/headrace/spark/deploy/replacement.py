@@ -13,12 +13,15 @@ import shutil
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headrace.durable import atomic
 from headrace.durable.marks import Mark
 from headrace.durable.sums import text_of
 from headrace.errors import HeadraceError
+from headrace.jvm.threads import at_once
 from headrace.ops import Sink
 from headrace.ops.facts.carried import EVENT
 from headrace.plan import Plan
@@ -50,6 +53,9 @@ from headrace.spark.run.ready import refuse_endless, sealed, suit
 from headrace.spark.run.start import check_inputs
 from headrace.spark.run.summary import many
 from headrace.spark.run.trial import try_source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _SHADOW = "shadow"
 _SHADOW_FORMAT = 2
@@ -304,18 +310,18 @@ class Replacement:
         if not self.purpose:
             return Shadow((), {}), {}
         run = self.shadow(shadow).finish(self.comparison.old.totals)
-        corrections: dict[str, Correction] = {}
+
+        def corrected(spark: SparkSession, sink: Sink, query: str) -> Correction | None:
+            name = str(sink.name)
+            to = corrections_place(place / FOLDER, self.relocation.names[query], name)
+            had = {"filled": name in rebuild.filled, "whole": name in rebuild.replaced}
+            with at(sink):
+                return correct(spark, sink, self.job.schemas.of[name], run.rows[name], to, **had, files=self.partitions)
+
+        sinks = [(sink, query.name) for query in self.job.queries for sink in query.sinks if str(sink.name) in run.rows]
         with under(self.job.settings) as spark:
-            for query in self.job.queries:
-                for sink in (sink for sink in query.sinks if str(sink.name) in run.rows):
-                    name = str(sink.name)
-                    to = corrections_place(place / FOLDER, self.relocation.names[query.name], name)
-                    had = {"filled": name in rebuild.filled, "whole": name in rebuild.replaced}
-                    with at(sink):
-                        correction = correct(spark, sink, self.job.schemas.of[name], run.rows[name], to, **had, files=self.partitions)
-                    if correction is not None:
-                        corrections[name] = correction
-        return run, corrections
+            corrections = at_once(spark, [partial(corrected, spark, *one) for one in sinks])
+        return run, {str(sink.name): one for (sink, _), one in zip(sinks, corrections, strict=True) if one is not None}
 
     def _is_composed(self, one: Relocated) -> bool:
         """Return whether the folder of a query is written anew."""
