@@ -185,10 +185,10 @@ class _Checks:
 
         run(simple(0, 8), swap=False)
         for again in (False, True):
-            run(simple(4, 6), swap=True, again=again)
-            self._holds(reader, bench.schema, simple(4, 6), mode)
+            run(simple(10, 6), swap=True, again=again)
+            self._holds(reader, bench.schema, simple(10, 6), mode)
         run(simple(20, 3), swap=False)
-        self._holds(reader, bench.schema, [*simple(4, 6), *simple(20, 3)], mode)
+        self._holds(reader, bench.schema, [*simple(10, 6), *simple(20, 3)], mode)
         run([], swap=True)
         self._holds(reader, bench.schema, [], mode)
 
