@@ -119,6 +119,7 @@ def test_more_and_fewer_partitions(broker: Broker, tmp_path: Path, monkeypatch: 
         assert one.records == control.records
 
 
+@pytest.mark.full
 def test_while_it_runs_and_from_a_portable_savepoint(broker: Broker, tmp_path: Path) -> None:
     one, control = Ledger(broker, tmp_path, "running"), Ledger(broker, tmp_path, "unmoved")
     one.add(0)
