@@ -63,7 +63,7 @@ class Command:
         return any(self._folder.glob(".headrace/ticks/record/main.*.json"))
 
     def until(self, moment: Callable[[Command], bool]) -> None:
-        end = time.monotonic() + 120
+        end = time.monotonic() + 300
         while not moment(self) and self._process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
 
@@ -71,7 +71,7 @@ class Command:
         """Signal the group; what it ended with, and what it said."""
         os.killpg(self._process.pid, number)
         try:
-            out, err = self._process.communicate(timeout=60)
+            out, err = self._process.communicate(timeout=300)
         finally:
             self._process.kill()
         return self._process.returncode, out, err

@@ -88,7 +88,7 @@ def test_the_job_is_killed(point: str, tmp_path: Path) -> None:
     add(tmp_path, 0)
     with running(tmp_path, version(tmp_path, 3), f"{point}:kill", ready=lambda: has_read(tmp_path)) as child:
         done_here("deploy", version(tmp_path, 6), "--checkpoint", str(tmp_path / "state"), "--partitions", "3")
-        assert child.wait(60) == -signal.SIGKILL and (tmp_path / "acted").exists()
+        assert child.wait(300) == -signal.SIGKILL and (tmp_path / "acted").exists()
     assert held_by(tmp_path / "state") is None
     continued(tmp_path, (0,))
 

@@ -103,7 +103,7 @@ def test_killed_in_mid_stream(name: str, tmp_path: Path) -> None:
     with running(tmp_path, old, f"{point}:kill" if in_job else None, ready=lambda: bool(held(tmp_path / "out" / "stays"))) as child:
         if in_job:
             done_here(*deploy(tmp_path, name, follow=True))
-            assert child.wait(60) == -signal.SIGKILL and (tmp_path / "acted").exists()
+            assert child.wait(300) == -signal.SIGKILL and (tmp_path / "acted").exists()
         else:
             killed(tmp_path, deploy(tmp_path, name, follow=True), point)
             add(tmp_path, 1)

@@ -91,7 +91,7 @@ def stopped(broker: Broker, registry: Registry, topic: str, place: Path, setting
         run.stop()
         raise
     with pytest.raises(hr.HeadraceError) as raised:
-        run.wait(120)
+        run.wait(300)
     check_error(says, raised.value, hide={registry.url: "<registry>"})
     mend()
     job(broker, topic, place, settings).run(checkpoint=place / "ck", progress=False)

@@ -340,7 +340,7 @@ def following(pg: Served, spoil: Any, says: str) -> None:
         run.stop()
         raise
     with pytest.raises(HeadraceError) as raised:
-        run.wait(120)
+        run.wait(300)
     assert "\tat " not in str(raised.value)
     check_error(says, str(raised.value).replace(pg.url, "<url>"))
 
@@ -369,7 +369,7 @@ def test_a_server_that_stops_while_it_is_read(other_postgres: Any, says: str) ->
         run.stop()
         raise
     with pytest.raises(HeadraceError) as raised:
-        run.wait(120)
+        run.wait(300)
     check_error(says, re.sub(r"(reached: ).*", r"\1<what its driver says>", str(raised.value)).replace(pg.url, "<url>"))
     other_postgres.start()
     pg.run("INSERT INTO t VALUES (2)")

@@ -86,7 +86,7 @@ def test_a_topic_that_is_deleted(broker: Broker, tmp_path: Path, says: str) -> N
         run.stop()
         raise
     with pytest.raises(hr.HeadraceError) as raised:
-        run.wait(120)
+        run.wait(300)
     check_error(says, raised.value)
     assert written_values(tmp_path) == ["a", "b", "c"]
     broker.create_topic(topic)

@@ -191,7 +191,7 @@ def start(folder: Path, broker: Broker, topic: str, point: str = "", *, master: 
 
 def end(child: subprocess.Popen[bytes]) -> None:
     os.killpg(child.pid, signal.SIGKILL)
-    child.wait(60)
+    child.wait(300)
 
 
 def check_once(broker: Broker, topic: str, rows: int = FILES * ROWS) -> None:

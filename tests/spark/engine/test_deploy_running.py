@@ -66,7 +66,7 @@ def running(job: hr.Job, checkpoint: Path, **options: Any) -> Iterator[hr.Run]:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while not condition():
         assert time.monotonic() < end
         threading.Event().wait(0.05)
@@ -221,7 +221,7 @@ def test_a_bounded_run_goes_on(tmp_path: Path) -> None:
     with running(version(10), tmp_path / "state", partitions=1) as run:
         until(lambda: run.progress.rows >= 50)
         deployment = version(40).deploy(checkpoint=tmp_path / "state")
-        summary = run.wait(120)
+        summary = run.wait(300)
     assert summary is not None and (summary.rows, run.status) == (1500, "finished")
     assert deployment.pause_seconds is not None and run.progress.epochs >= 30
     assert held(tmp_path / "out") == sums_of(tmp_path, 40)
@@ -464,7 +464,7 @@ def test_a_start_that_fails_after_the_switch(tmp_path: Path, monkeypatch: pytest
         with pytest.raises(hr.HeadraceError, match="DISK_FULL"):
             job(tmp_path, 40).deploy(checkpoint=state)
         with pytest.raises(hr.HeadraceError, match="DISK_FULL"):
-            run.wait(60)
+            run.wait(300)
     assert run.status == "failed"
     job(tmp_path, 40, follow=False).run(checkpoint=state, progress=False)
     assert held(tmp_path / "out") == sums_of(tmp_path, 40)
@@ -484,6 +484,6 @@ def test_a_stop_during_the_switch(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as changes:
         changes.setattr(receiver, "begin_on", stopped)
         job(tmp_path, 40).deploy(checkpoint=state)
-        assert run.wait(60) is not None and run.status == "stopped"
+        assert run.wait(300) is not None and run.status == "stopped"
     job(tmp_path, 40, follow=False).run(checkpoint=state, progress=False)
     assert held(tmp_path / "out") == sums_of(tmp_path, 40)

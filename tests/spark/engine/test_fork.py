@@ -537,7 +537,7 @@ def command(*arguments: str, point: str) -> int:
     """A command in a process of its own, which is killed at a point."""
     variables = {"HEADRACE_MASTER": "local[1]", "SPARK_DRIVER_MEMORY": "1g", FOLDER: ".", VARIABLE: f"{point}:kill"}
     child = subprocess.Popen([sys.executable, "-m", "headrace", *arguments], env={**os.environ, **variables}, start_new_session=True)
-    ended = child.wait(120)
+    ended = child.wait(300)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     return ended

@@ -106,12 +106,12 @@ def test_it_answers_while_an_epoch_takes_long() -> None:
 
     def slow(rows: Any, epoch: int) -> None:
         begun.set()
-        assert go_on.wait(120)
+        assert go_on.wait(300)
 
     rows = hr.read.memory([(1,), (2,)], "n int", name="rows")
     run = hr.job("slow", rows.write.foreach_batch(slow, name="out")).start(progress=False, fresh=True, metrics_port=0)
     try:
-        assert begun.wait(120)
+        assert begun.wait(300)
         values = scraped(run)
         assert (values["headrace_run_status", "slow", "running"], values["headrace_epochs_total", "slow"]) == (1, 0)
         assert "<h1>slow</h1>" in fetch(run, "/") and json.loads(fetch(run, "/status.json"))["status"] == "running"

@@ -187,7 +187,7 @@ def test_beside_a_job_that_runs(tmp_path: Path) -> None:
     feeder.start()
     seen: list[tuple[int, int]] = []
     try:
-        until = time.monotonic() + 120
+        until = time.monotonic() + 300
         while len({n for _, n in seen}) < 4 and time.monotonic() < until:
             try:
                 snapshot = hr.state(state)

@@ -107,11 +107,11 @@ def test_a_plan_from_a_file_is_stopped_as_any_other(tmp_path: Path) -> None:
     environment = {**os.environ, "HEADRACE_MASTER": "local[1]", "SPARK_DRIVER_MEMORY": "1g"}
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
-        until = time.monotonic() + 120
+        until = time.monotonic() + 300
         while not any(tmp_path.glob("state/record/main.*.json")) and child.poll() is None and time.monotonic() < until:
             time.sleep(0.1)
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate(timeout=300)
     finally:
         child.kill()
     assert (child.returncode, err) == (130, "")
