@@ -8,6 +8,7 @@
     golden/1/checkpoints/NAME/result/      and what the sinks had written by then
     golden/1/checkpoints/NAME/portable/    the same checkpoint as a portable savepoint, from format 5 on
     golden/spark42/checkpoints/NAME/...    some of them as headrace writes them on Spark 4.2; all others were written on a newer Spark
+    golden/manifests/4/                    the folder of a files sink whose rows were replaced, in this format of manifests
     golden/documents/NAME.json             the query documents of these plans; `python -m tests.spark.compile.documents` writes them
 
 The first folder is the format of checkpoints (`headrace.spark.checkpoint.folder.FORMAT`). All paths in the plans are relative, and every run begins in

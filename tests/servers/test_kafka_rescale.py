@@ -165,7 +165,8 @@ def test_killed_after_a_rescale(broker: Broker, tmp_path: Path, point: str) -> N
         try:
             return child.wait(300)
         finally:
-            end(child) if child.poll() is None else None
+            if child.poll() is None:
+                end(child)
 
     add()
     assert run() == 0, (tmp_path / "log").read_text()[-3000:]
@@ -181,7 +182,7 @@ def test_killed_after_a_rescale(broker: Broker, tmp_path: Path, point: str) -> N
 
 
 def test_tasks_of_a_start_with_more(broker: Broker, spark: SparkSession) -> None:
-    """They are at work when a start with fewer tasks takes over, none of which has their transactional ids."""
+    """A start with fewer tasks takes over while they work. None of its tasks has one of their transactional ids."""
     topic = broker.create_topic("rescale-fenced")
     old = Tasks(spark, broker, topic, 1, tasks=4)
     ended, begun, late = (old.open(0, partition=partition) for partition in (1, 2, 3))

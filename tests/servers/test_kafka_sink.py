@@ -252,7 +252,8 @@ def test_an_executor_that_is_killed(broker: Broker, tmp_path: Path, point: str) 
     try:
         assert child.wait(400) == 0, (tmp_path / "log").read_text()[-3000:]
     finally:
-        end(child) if child.poll() is None else None
+        if child.poll() is None:
+            end(child)
     assert (tmp_path / "acted").exists()
     check_once(broker, topic)
 

@@ -13,7 +13,8 @@ from headrace.connectors.files.withdrawing import rewound
 from headrace.durable import manifest as manifests
 from headrace.durable.manifest import Manifest, committed_files
 from headrace.durable.marks import Mark
-from headrace.durable.segments import FAN
+from headrace.durable.segments import FAN, FORMAT, REPLACING
+from tests.golden import GOLDEN
 from tests.unit.errors import check_error
 from tests.unit.test_manifest import OWNER, stage, visible
 
@@ -145,3 +146,11 @@ def test_replaced_rows_do_not_come_back(tmp_path: Path) -> None:
     # to its beginning it comes back
     rewound(manifest, "alerts", ports.Mark()).work()
     assert rows(tmp_path) == []
+
+
+def test_the_golden_folder() -> None:
+    """Epoch 2 has replaced the rows of earlier ones, epoch 3 has added some."""
+    folder = GOLDEN / "manifests" / f"{REPLACING}"
+    assert rows(folder) == ["2:b.json", "3:c.json"]
+    assert Manifest(folder).mark() == Mark(3, "id3")
+    assert [entry["format"] for entry in Manifest(folder).entries()] == [REPLACING, FORMAT]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,8 @@ def run(job: hr.Job, folder: Path) -> hr.Summary:
     return job.run(checkpoint=folder / "state", progress=False, flush=False, partitions=2)
 
 
-def deploy(folder: Path, over: int, on_change: dict[str, str] | None = None, **options: Any) -> hr.Deployment:
-    return job(folder, over).deploy(checkpoint=folder / "state", on_change=ALL if on_change is None else on_change, **options)
+def deploy(folder: Path, over: int, on_change: Mapping[str, str] = ALL, **options: Any) -> hr.Deployment:
+    return job(folder, over).deploy(checkpoint=folder / "state", on_change=on_change, **options)
 
 
 def there(folder: Path) -> tuple[Counter[tuple[int, int]], ...]:

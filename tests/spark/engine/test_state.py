@@ -214,7 +214,7 @@ def test_beside_a_job_that_runs(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def counts(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
-    """The checkpoint of a job with two queries, of which one counts by the wall clock. Tests leave it as it is."""
+    """A checkpoint of a job with two queries; one of them counts by the wall clock. Tests do not change it."""
     folder = tmp_path_factory.mktemp("counts")
 
     class Quiet(hr.Program):

@@ -230,6 +230,7 @@ class Sink(ports.Options, ports.Sink):
     def commit(self, epoch: int, staged: ports.Staged) -> None:
         if not (staged.count or staged.whole):
             return
+        # a list in SQL cannot be empty, and NULL is in none
         tasks = ", ".join(str(int(part["task"])) for part in staged.parts if "task" in part) or "NULL"
         gone = any("gone" in part for part in staged.parts)
         if self.address.file is not None:

@@ -31,7 +31,9 @@ class Noted:
         >>> Noted("one", 4).among(6), Noted("one", 4).among(2), Noted("one").among(6)
         (4, 2, 6)
         """
-        return present if self.partitions is None else min(self.partitions, present)
+        if self.partitions is None:
+            return present
+        return min(self.partitions, present)
 
     def notice(self, present: int) -> str | None:
         """Return a line for a topic that has got more partitions since the last start, or None.

@@ -176,7 +176,8 @@ class Sink(SinkOptions, ports.Sink):
         kafka.Clients.put(self._client, self._settings())
         self._target = kafka.Target(context.name, self.topic, self._id, context.term, self._client)
         try:
-            answer = self._answer(self._target.open(None if self.create is None else json.dumps(self.create), context.partitions))
+            create = json.dumps(self.create) if self.create is not None else None
+            answer = self._answer(self._target.open(create, context.partitions))
             self._most, self._topic_id = answer.get("most"), answer["topic_id"]
             self._markers(context, marked=answer["marked"], present=answer["partitions"])
         except BaseException:
@@ -315,5 +316,5 @@ class Sink(SinkOptions, ports.Sink):
         if not cut_off:
             self._answer(self._target.renew())
             self._marked = time.monotonic()
-        self._partitions = present if known is None else known.among(present)
+        self._partitions = known.among(present) if known is not None else present
         Noted(self._topic_id, self._partitions, present).keep(context, self.topic, self._id)

@@ -29,8 +29,16 @@ object FineExchange {
     (read / bytes).max(1L).min(Most.toLong).toInt
   }
 
-  /** The rows by partition and part, each sorted by `sort`, as the partitions of the exchange. */
-  private[headrace] def sorted(exchange: ShuffleExchangeExec, parts: Int)(sort: Iterator[UnsafeRow] => Iterator[InternalRow]): RDD[InternalRow] = {
+  /** The partitions of an exchange, each sorted by `sort`, part by part. */
+  private[headrace] def sorted(exchange: ShuffleExchangeExec)(sort: Iterator[UnsafeRow] => Iterator[InternalRow]): RDD[InternalRow] = {
+    def run(rows: RDD[InternalRow]) = rows.mapPartitions(part => sort(part.asInstanceOf[Iterator[UnsafeRow]]), preservesPartitioning = true)
+    val number = parts(exchange)
+    if (number == 1) run(exchange.execute())
+    else run(divided(exchange, number)).coalesce(exchange.outputPartitioning.numPartitions, shuffle = false, Some(new InOrder(number)))
+  }
+
+  /** The rows by partition and part. */
+  private def divided(exchange: ShuffleExchangeExec, parts: Int): RDD[InternalRow] = {
     val partitions = exchange.outputPartitioning.numPartitions
     val context = exchange.session.sparkContext
     val numbered = exchange.child.execute().mapPartitions { rows =>
@@ -44,8 +52,6 @@ object FineExchange {
       shuffleWriterProcessor =
         ShuffleExchangeExec.createShuffleWriteProcessor(SQLShuffleWriteMetricsReporter.createShuffleWriteMetrics(context)))
     new ShuffledRowRDD(shuffle, SQLShuffleReadMetricsReporter.createShuffleReadMetrics(context))
-      .mapPartitions(rows => sort(rows.asInstanceOf[Iterator[UnsafeRow]]), preservesPartitioning = true)
-      .coalesce(partitions, shuffle = false, Some(new InOrder(parts)))
   }
 
   private def part(row: UnsafeRow, partitions: Int, parts: Int): Int = {

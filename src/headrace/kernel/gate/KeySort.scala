@@ -30,8 +30,7 @@ final case class KeySortExec(child: SparkPlan) extends UnaryExecNode {
   override def outputOrdering: Seq[SortOrder] = Seq(SortOrder(output(Wire.Key), Ascending), SortOrder(output(Wire.Ord), Ascending))
 
   override protected def doExecute(): RDD[InternalRow] = child match {
-    case exchange: ShuffleExchangeExec if FineExchange.parts(exchange) > 1 =>
-      FineExchange.sorted(exchange, FineExchange.parts(exchange))(KeySort.sorted)
+    case exchange: ShuffleExchangeExec => FineExchange.sorted(exchange)(KeySort.sorted)
     case _ => child.execute().mapPartitions(rows => KeySort.sorted(rows.asInstanceOf[Iterator[UnsafeRow]]))
   }
 

@@ -30,7 +30,7 @@ final class SparkState(handle: StatefulProcessorHandle, level: Int, hasClock: Bo
   /** Prepares for a key: the time alarms are compared with (millis), the alarm that woke the key, the key of the operator's shared group
     * (null if there is none), and the operator's counts. `isNew`: the store is known to have no value of the key, which saves the search.
     */
-  def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte], counted: Array[Long], isNew: Boolean = false): Unit = {
+  def at(nowMillis: Long, ringing: Long, sharedKey: Array[Byte], counted: Array[Long], isNew: Boolean): Unit = {
     this.counted = counted
     mayExist = !isNew
     now = nowMillis

@@ -113,11 +113,10 @@ def undelivered(corrections: Path, query: str, folder: Path) -> dict[str, Target
     return {sink: Target(**one) for sink, one in entry["sinks"].items()}
 
 
-def whole(corrections: Path, query: str, folder: Path) -> dict[str, int]:
-    """Return the sinks of a query that hold the rows of a correction alone after its epoch, which was not completed; and that epoch."""
-    waiting = undelivered(corrections, query, folder)
-    entry = read(corrections / query / _EPOCH) if waiting else None
-    return {} if entry is None else {sink: int(entry["epoch"]) for sink, target in waiting.items() if target.whole}
+def epoch(corrections: Path, query: str) -> int | None:
+    """Return the epoch that delivers the corrections of a query; None if there are none."""
+    entry = read(corrections / query / _EPOCH)
+    return None if entry is None else int(entry["epoch"])
 
 
 def forget(corrections: Path, query: str) -> None:

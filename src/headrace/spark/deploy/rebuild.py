@@ -278,8 +278,9 @@ def _uncorrectable(job: SparkJob, sink: Sink, how: str, filled: bool, *, explici
         return
     if how == RETRACT and not filled and _only_adds(sink):
         if not explicit:
-            replaces = f'to replace its rows: on_change={{"{name}": "{REPLACE}"}}; ' if connected.unswappable() is None else ""
-            hint = f'{replaces}to keep its earlier rows and write those of this version from now on: on_change={{"{name}": "{FROM_NOW}"}}'
+            hint = f'to keep its earlier rows and write those of this version from now on: on_change={{"{name}": "{FROM_NOW}"}}'
+            if connected.unswappable() is None:
+                hint = f'to replace its rows: on_change={{"{name}": "{REPLACE}"}}; {hint}'
             message = f"{name} gets other rows than before, and can only add rows"
             yield HeadraceError("SINK_ONLY_ADDS", message, hint=hint, site=sink.site)
         else:

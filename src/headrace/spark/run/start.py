@@ -284,8 +284,10 @@ def _started(
             scans[key], readers[key] = repaired.scan(spark, checkpoint.folder, source, lines, pending=pending, anew=anew)
     rows = checkpoint.folder / corrections.FOLDER
     waiting = corrections.undelivered(rows, identity.name, checkpoint.query(identity.name))
-    whole = corrections.whole(rows, identity.name, checkpoint.query(identity.name))
-    sinks = {op: replace(one, whole=whole.get(one.name)) for op, one in sinks.items()}
+    replaced = {name for name, target in waiting.items() if target.whole}
+    if replaced:
+        epoch = corrections.epoch(rows, identity.name)
+        sinks = {op: replace(one, whole=epoch) if one.name in replaced else one for op, one in sinks.items()}
     if not waiting:
         corrections.forget(rows, identity.name)
     for sink in (sink for sink in query.sinks if sink.name in waiting):

@@ -122,7 +122,7 @@ private final class Trial(session: SparkSession, folder: String) {
     val handle = new StatefulProcessorHandleImpl(store, UUID.randomUUID(), keys, TimeMode.None())
     if (bound) Lineage.bound(handle)
     val state = new SparkState(handle, level = 1, hasClock = false, hasBags = false)
-    state.at(0L, SparkState.NotRinging, null, new Array[Long](Counts.names.length))
+    state.at(0L, SparkState.NotRinging, null, new Array[Long](Counts.names.length), isNew = false)
     work(state)
   }
 

@@ -31,7 +31,7 @@ package headrace.bag {
         val store = Provider.store(provider, version)
         val handle = new StatefulProcessorHandleImpl(store, UUID.randomUUID(), keys, TimeMode.None())
         val state = new SparkState(handle, level = 1, hasClock = false, hasBags = true)
-        state.at(0L, SparkState.NotRinging, null, new Array[Long](Counts.names.length))
+        state.at(0L, SparkState.NotRinging, null, new Array[Long](Counts.names.length), isNew = false)
         work(state)
         store.commit()
         version += 1
