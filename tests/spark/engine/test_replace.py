@@ -28,15 +28,17 @@ ALL = {"large": "replace", "log": "replace", "sums": "replace"}
 """What becomes of the sinks of `job`."""
 
 
-def job(folder: Path, over: int) -> hr.Job:
-    """Rows over an amount in files and in a table that only grow, and their sums as changes in files."""
+def job(folder: Path, over: int, name: str = "shop", database: str = "db") -> hr.Job:
+    """Rows over an amount in files and in a table that only grow, and their sums as changes in files; the sinks are in `folder`/NAME."""
     large = read(folder, "rows", ROWS).filter(f"v > {over}").select("k", "v")
     sums = large.group_by("k").agg(s="sum(v)").named("summed")
+    out = folder / name
+    out.mkdir(exist_ok=True)
     return hr.job(
-        "shop",
-        large.write.files(folder / "large", format="json", name="large"),
-        large.write.jdbc(f"sqlite:{folder}/shop.db", "log", name="log"),
-        sums.write.files(folder / "sums", format="json", mode="changes", name="sums"),
+        name,
+        large.write.files(out / "large", format="json", name="large"),
+        large.write.jdbc(f"sqlite:{out}/{database}", "log", name="log"),
+        sums.write.files(out / "sums", format="json", mode="changes", name="sums"),
     )
 
 
@@ -48,12 +50,13 @@ def deploy(folder: Path, over: int, on_change: Mapping[str, str] = ALL, **option
     return job(folder, over).deploy(checkpoint=folder / "state", on_change=on_change, **options)
 
 
-def there(folder: Path) -> tuple[Counter[tuple[int, int]], ...]:
+def there(folder: Path, name: str = "shop") -> tuple[Counter[tuple[int, int]], ...]:
     """The rows in the files and in the table, and the sums."""
-    with sqlite3.connect(folder / "shop.db") as database:
+    out = folder / name
+    with sqlite3.connect(out / "db") as database:
         table = Counter(database.execute("SELECT k, v FROM log").fetchall())
-    sums = [json.loads(row) for row in Counter(held(folder / "sums")).elements()] if (folder / "sums").exists() else []
-    return Counter((row["k"], row["v"]) for row in lines(folder / "large")), table, Counter((row["k"], row["s"]) for row in sums)
+    sums = [json.loads(row) for row in Counter(held(out / "sums")).elements()] if (out / "sums").exists() else []
+    return Counter((row["k"], row["v"]) for row in lines(out / "large")), table, Counter((row["k"], row["s"]) for row in sums)
 
 
 def wanted(folder: Path, over: int) -> tuple[Counter[tuple[int, int]], ...]:
@@ -69,7 +72,7 @@ def wanted(folder: Path, over: int) -> tuple[Counter[tuple[int, int]], ...]:
 def test_as_from_the_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     add(tmp_path, 0)
     run(job(tmp_path, 10), tmp_path)
-    reader = hr.read.files(tmp_path / "large", format="json", schema="k int, v int", name="large")
+    reader = hr.read.files(tmp_path / "shop" / "large", format="json", schema="k int, v int", name="large")
     kept = hr.job("reader", reader.write.memory(name="kept"))
     kept.run(checkpoint=tmp_path / "reader", progress=False)
     preview = deploy(tmp_path, 40, dry_run=True)
