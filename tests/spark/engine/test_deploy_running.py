@@ -320,12 +320,43 @@ def test_sinks_that_know_the_starts(tmp_path: Path) -> None:
     assert run.error is None
 
 
+def follow_for_long(patch: pytest.MonkeyPatch) -> None:
+    """Let no round be the last one because little is left."""
+    patch.setattr(sender, "_SHORT", 0)
+    patch.setattr(sender, "_LITTLE", 0)
+    patch.setattr(sender, "_SHORTER", 1000)
+
+
+@pytest.mark.parametrize("rows", [1, 20_000])
+def test_what_is_left_for_the_switch(rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switch reads a few rows that came meanwhile; a shadow run follows many."""
+    put(tmp_path, 0, 2000)
+    state = tmp_path / "state"
+    follow_for_long(monkeypatch)
+    monkeypatch.setattr(sender, "_ROUNDS", 2)
+    monkeypatch.setattr(sender, "_LITTLE", 1.0)
+    steps: list[str] = []
+
+    def look(line: str) -> None:
+        steps.append(line)
+        if len(steps) == 1:
+            put(tmp_path, 1, rows)
+            until(lambda: run.progress.rows == 2000 + rows)
+
+    with running(job(tmp_path, 10), state, partitions=2) as run:
+        until(lambda: run.progress.rows == 2000)
+        job(tmp_path, 40).deploy(checkpoint=state, progress=look)
+        until(lambda: held(tmp_path / "out") == sums_of(tmp_path, 40))
+    begins = "computing 1 operator and 1 sink again from 2,000 rows"
+    assert steps == [begins, *(["following the job"] if rows > 1 else []), "switching"]
+    assert run.error is None
+
+
 def test_several_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shadow run follows the job, which goes on."""
     put(tmp_path, 0)
     state = tmp_path / "state"
-    monkeypatch.setattr(sender, "_SHORT", 0)
-    monkeypatch.setattr(sender, "_SHORTER", 1000)
+    follow_for_long(monkeypatch)
     steps: list[str] = []
 
     def look(line: str) -> None:
@@ -346,8 +377,7 @@ def test_another_purpose_in_a_later_round(tmp_path: Path, monkeypatch: pytest.Mo
     """The shadow run begins anew: operators that it did not have would lack the rows of the first round."""
     put(tmp_path, 0)
     state = tmp_path / "state"
-    monkeypatch.setattr(sender, "_SHORT", 0)
-    monkeypatch.setattr(sender, "_SHORTER", 1000)
+    follow_for_long(monkeypatch)
     steps: list[str] = []
     folders: list[bool] = []
 

@@ -25,6 +25,9 @@ from headrace.spark.run.commands import CUT, DEPLOY, give
 _SHORT = 3.0
 """The seconds of a cut that a shadow run may be behind when the job switches."""
 
+_LITTLE = 1.0
+"""The seconds of reading that may be left for the switch, at the speed of the first round."""
+
 _SHORTER = 0.7
 """How much shorter a round has to be than the one before, for another one to be of use."""
 
@@ -70,6 +73,7 @@ class Sender:
         """Prepare the switch, and return what it is for; the report if there is nothing to switch; None if the job has ended."""
         shadow = place / candidate.SHADOW
         purpose, last = "", float("inf")
+        speed, reached = 0.0, 0
         for _ in range(_ROUNDS):
             if give(self._folder, Command.make(CUT), self._works) is None:
                 return None
@@ -84,11 +88,15 @@ class Sender:
                 purpose = replacement.purpose
                 if not purpose:
                     return purpose
+                rows = replacement.rows
+                if not begins and rows - reached < speed * _LITTLE:
+                    break
                 if begins:
                     shutil.rmtree(shadow, ignore_errors=True)
                 self._look(replacement.task if begins else "following the job")
                 replacement.shadow(shadow, self._look).advance(replacement.comparison.old.totals)
             seconds = time.monotonic() - since
+            speed, reached = rows / seconds if begins else speed, rows
             if seconds < _SHORT or seconds > last * _SHORTER:
                 break
             last = seconds
