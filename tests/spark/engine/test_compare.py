@@ -108,6 +108,7 @@ def check_all(difference: hr.RowsDiff, old: dict[str, Counter[str]], new: dict[s
     assert str(compared["screen"]) == "unknown   screen: it cannot be compared: a console sink cannot return its rows"
 
 
+@pytest.mark.full
 def test_every_form_of_sink(tmp_path: Path, spark: SparkSession) -> None:
     """A job that has stopped: its sinks are read where they are, and nothing changes."""
     state = tmp_path / "state"
@@ -289,6 +290,7 @@ job = hr.job(
 SINKS = ("sums", "large", "all", "other", "texts")
 
 
+@pytest.mark.full
 def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The other version as a file, as a savepoint, as a fork. The whole output."""
     monkeypatch.chdir(tmp_path)

@@ -119,6 +119,7 @@ def test_a_stream_asks_for_its_schema_once(times: Counter[str]) -> None:
     assert times["checked"] == 2
 
 
+@pytest.mark.full
 def test_a_job_outlives_the_session_it_was_made_in(tmp_path: Path) -> None:
     kernel.kernel_jar()  # building it says so on the terminal
     script = f"""

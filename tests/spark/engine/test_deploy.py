@@ -185,6 +185,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory, spark: object) -> Callable[[
     return results_of
 
 
+@pytest.mark.full
 def test_partitions(tmp_path: Path, whole: Callable[[bool], dict[str, Counter[str]]]) -> None:
     """Up and down, with state of every kind: rows of joins and ranks, accumulators, cells, timers, held rows, what all keys read."""
     for part, partitions in enumerate((2, 7, 3)):

@@ -34,7 +34,7 @@ from tests.unit.errors import check_error
 pytestmark = pytest.mark.usefixtures("spark")
 
 
-SAMPLE = ("left join", "top")
+SAMPLE = ("left join",)
 
 
 def put(folder: Path, part: int, rows: int = 50) -> None:

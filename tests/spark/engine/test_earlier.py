@@ -159,6 +159,7 @@ def compare(folder: Path, name: str, other: str, least: int, before: Counter[str
     assert state(folder / "state" / name) == state(folder / "state" / other)
 
 
+@pytest.mark.full
 def test_forks(tmp_path: Path) -> None:
     """Of a job that does not run, with the same plan and another one; the parent is untouched, and goes on."""
     first = tmp_path / "state" / "first"

@@ -44,6 +44,7 @@ def job(folder: Path) -> hr.Job:
     return hr.job("fast", cards.key_by("card").process(Count).write.files(folder / "out", format="json"))
 
 
+@pytest.mark.full
 def test_a_hundred_epochs_upload_a_snapshot_and_a_long_lineage_is_freed(unmaintained: SparkSession, tmp_path: Path) -> None:
     put(tmp_path / "in", range(125))
     job(tmp_path).run(checkpoint=tmp_path / "state", flush=False, partitions=2, progress=False)

@@ -20,6 +20,7 @@ def continued(job: hr.Job, checkpoint: Path) -> hr.Summary:
     return job.run(checkpoint=checkpoint, progress=False, flush=False)
 
 
+@pytest.mark.full
 def test_a_fork_while_a_replacement_waits(tmp_path: Path) -> None:
     """The fork fills its own sinks with the rows of the version; its parent replaces its rows later, as if nothing had been forked."""
     add(tmp_path, 0)
@@ -49,6 +50,7 @@ def test_a_fork_whose_sink_cannot_replace_rows(tmp_path: Path) -> None:
     assert Counter(rows) == wanted(tmp_path, 40)[0]
 
 
+@pytest.mark.full
 def test_a_fork_that_replaces(tmp_path: Path) -> None:
     """Its first version fills its sinks, its second one replaces their rows; those of its parent stay."""
     add(tmp_path, 0)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from headrace.durable.atomic import replace
 from headrace.ports import SinkContext
+
+_LIKE_ANOTHER = re.compile(r"(-\d+|-start|\.)$")
+"""The end of a name that, without a full stop after it, could be that of a task of another sink, or of the group of its starts."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +61,30 @@ class Noted:
         replace(file, json.dumps(note))
 
 
+def id_of(context: SinkContext, before: str) -> str:
+    """Return the id of a sink, that of its tasks without their numbers. `before`: what comes before its name.
+
+    A sink keeps the id with which it began: earlier versions had no full stop after a name that is like that of a task.
+    """
+    plain = before + context.name
+    if _LIKE_ANOTHER.search(context.name) is None or (note_of(context).exists() and _note(context).get("id", plain) == plain):
+        return plain
+    return f"{plain}."
+
+
 def note_of(context: SinkContext) -> Path:
     return context.checkpoint / "kafka" / f"{context.name}.json"
 
 
 def noted(context: SinkContext, topic: str) -> Noted | None:
     """Return the note of the last start; None if there is none, or the last start wrote to another topic."""
-    file = note_of(context)
-    note = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    note = _note(context)
     if note.get("topic") != topic or "topic_id" not in note:
         return None
     return Noted(note["topic_id"], note.get("partitions"), note.get("seen"))
+
+
+def _note(context: SinkContext) -> dict[str, Any]:
+    file = note_of(context)
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return content

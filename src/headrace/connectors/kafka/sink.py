@@ -15,7 +15,7 @@ from headrace.connectors.kafka.contents import records
 from headrace.connectors.kafka.encoding import Writing
 from headrace.connectors.kafka.formats import TYPES, record_of
 from headrace.connectors.kafka.needs import KAFKA
-from headrace.connectors.kafka.noted import Noted, note_of, noted
+from headrace.connectors.kafka.noted import Noted, id_of, note_of, noted
 from headrace.connectors.kafka.options import SinkOptions
 from headrace.connectors.kafka.problems import problem
 from headrace.connectors.kafka.registry import Registry
@@ -266,7 +266,7 @@ class Sink(SinkOptions, ports.Sink):
 
     def _id_in(self, context: ports.SinkContext) -> str:
         """The prefix of its tasks' transactional ids and groups."""
-        return f"{self.prefix}-{context.checkpoint_id}-{context.name}"
+        return id_of(context, f"{self.prefix}-{context.checkpoint_id}-")
 
     def _renew(self, epoch: int, identity: str, end: Mapping[str, str] | None = None) -> None:
         self._answer(self._target.mark(epoch, identity, dict(end or {})))
