@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-SAMPLE = ("cells", "intervals")
+SAMPLE = ("cells",)
 """The golden checkpoints that are moved in every run of the tests."""
 OF_OLDER = [
     pytest.param(one, id=f"{golden.OLDER.name}-{one.name}", marks=() if one.name in SAMPLE else pytest.mark.full)

@@ -20,6 +20,7 @@ def test_delta(tmp_path: Path) -> None:
     corrected.check(tmp_path, lambda rows, place: rows.write.delta(str(tmp_path / "delta" / place), key="k", name="sums"))
 
 
+@pytest.mark.full
 def test_iceberg(tmp_path: Path) -> None:
     catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
     corrected.check(tmp_path, lambda rows, place: rows.write.iceberg(f"shop.{place}", key="k", name="sums", catalog=catalog))
