@@ -61,6 +61,15 @@ class Version:
         whole = frozenset(sink for sinks in targets.values() for sink, target in sinks.items() if target.whole)
         return cls(stored, {name: recorded(folder / "record", name) for name in names}, waiting, whole)
 
+    @property
+    def rows(self) -> int:
+        """The number of rows that it has read."""
+        rows: dict[str, int] = {}
+        for query in self.stored.identity.queries:
+            for source in query.sources:
+                rows[source] = max(rows.get(source, 0), self.totals[query.name].of_source(source, "read"))
+        return sum(rows.values())
+
 
 class Comparison:
     """A new version of a job beside the old one. `partitions`: the number of tasks of each level from now on."""

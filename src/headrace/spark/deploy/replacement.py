@@ -123,16 +123,7 @@ class Replacement:
         """What a shadow run does, in words."""
         rebuild = self.comparison.rebuild
         operators, sinks = len(rebuild.operators), len(rebuild.corrected)
-        return f"computing {many(operators, 'operator')} and {many(sinks, 'sink')} again from {many(self.rows, 'row')}"
-
-    @property
-    def rows(self) -> int:
-        """The number of rows that the job has read."""
-        rows: dict[str, int] = {}
-        for query in self.stored.identity.queries:
-            for source in query.sources:
-                rows[source] = max(rows.get(source, 0), self.comparison.old.totals[query.name].of_source(source, "read"))
-        return sum(rows.values())
+        return f"computing {many(operators, 'operator')} and {many(sinks, 'sink')} again from {many(self.comparison.old.rows, 'row')}"
 
     def check(self, *, starts: bool = False, cut: bool = False, dry_run: bool = False) -> tuple[tuple[str, ...], tuple[HeadraceError, ...]]:
         """Return the notices of a start, and what keeps this version from continuing, which is raised unless it is a dry run. `starts`,

@@ -88,7 +88,7 @@ class Sender:
                 purpose = replacement.purpose
                 if not purpose:
                     return purpose
-                rows = replacement.rows
+                rows = replacement.comparison.old.rows
                 if not begins and rows - reached < speed * _LITTLE:
                     break
                 if begins:
