@@ -14,6 +14,7 @@ import pytest
 
 import headrace as hr
 from headrace import cli
+from headrace.jvm.launch import SHORT_LIVED
 from headrace.points import DEPLOY_CALL, DEPLOY_POINTS, FOLDER, VARIABLE
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -52,7 +53,8 @@ def add(folder: Path, name: str) -> None:
 
 def done(folder: Path, *command: str, point: str | None = None, code: int | None = 0) -> None:
     """Run a command to its end, as a process of its own. `code`: the exit code; None if the process may be killed or not."""
-    environment = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", FOLDER: str(folder)}
+    java = f"{SHORT_LIVED} {os.environ.get('SPARK_SUBMIT_OPTS', '')}"
+    environment = {**os.environ, "HEADRACE_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g", "SPARK_SUBMIT_OPTS": java, FOLDER: str(folder)}
     if point is not None:
         environment[VARIABLE] = point
     with (folder / "log").open("ab") as log:
