@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace import engine
 from headrace.cli import changes, load, share
+from headrace.cli.brief import brief
 from headrace.cli.options import as_options
 
 EPILOG = """\
@@ -39,8 +40,11 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.beside is not None:
-        return _beside(options)
+    with brief(options.checkpoint):
+        return _deploy(options) if options.beside is None else _beside(options)
+
+
+def _deploy(options: argparse.Namespace) -> int:
     job = load.job(options)
     deployment = job.deploy(
         checkpoint=options.checkpoint,

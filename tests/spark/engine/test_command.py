@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from headrace import cli
+from headrace.cli import brief
+from headrace.jvm.launch import SHORT_LIVED
 from tests.spark.engine.jobs import FIRST, put
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -62,3 +65,22 @@ def test_explain_and_plan(file: Path, capsys: pytest.CaptureFixture[str]) -> Non
     plan.write_text(capsys.readouterr().out)
     assert cli.main(["run", str(plan), "--path", "charges=in"]) == 0
     assert capsys.readouterr().out.startswith("large: 4 rows")
+
+
+def test_spark_starts_for_a_short_life_if_a_job_has_read_few_rows(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli.main(["run", str(file), "--path", "charges=in", "--path", "out=there", "--partitions", "1"]) == 0
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dof=user")
+    (file.parent / "empty").mkdir()
+
+    def options(checkpoint: str | None) -> str:
+        with brief.brief(checkpoint):
+            inside = os.environ["SPARK_SUBMIT_OPTS"]
+        assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dof=user"
+        return inside
+
+    short = f"{SHORT_LIVED} -Dof=user"
+    assert [options(None), options(".headrace/large"), options("empty"), options("none")] == [short] * 4
+    monkeypatch.setattr(brief, "_FEW", 4)
+    assert [options(None), options(".headrace/large"), options("empty")] == ["-Dof=user", "-Dof=user", short]
+    monkeypatch.chdir(file.parent / "empty")
+    assert options(None) == "-Dof=user"
