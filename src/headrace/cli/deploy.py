@@ -8,8 +8,8 @@ from typing import Any
 
 from headrace import engine
 from headrace.cli import changes, load, share
-from headrace.cli.brief import brief
 from headrace.cli.options import as_options
+from headrace.cli.short_life import short_life
 
 EPILOG = """\
 A deploy accepts changes that a start refuses: other definitions of operators and views; operators at other levels; merged or split
@@ -40,11 +40,12 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    with brief(options.checkpoint):
-        return _deploy(options) if options.beside is None else _beside(options)
+    deploy = _in_place if options.beside is None else _beside
+    with short_life(options.checkpoint):
+        return deploy(options)
 
 
-def _deploy(options: argparse.Namespace) -> int:
+def _in_place(options: argparse.Namespace) -> int:
     job = load.job(options)
     deployment = job.deploy(
         checkpoint=options.checkpoint,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace import cli
-from headrace.cli import brief
+from headrace.cli import short_life
 from headrace.jvm.launch import SHORT_LIVED
 from tests.spark.engine.jobs import FIRST, put
 
@@ -73,14 +73,14 @@ def test_spark_starts_for_a_short_life_if_a_job_has_read_few_rows(file: Path, mo
     (file.parent / "empty").mkdir()
 
     def options(checkpoint: str | None) -> str:
-        with brief.brief(checkpoint):
+        with short_life.short_life(checkpoint):
             inside = os.environ["SPARK_SUBMIT_OPTS"]
         assert os.environ["SPARK_SUBMIT_OPTS"] == "-Dof=user"
         return inside
 
     short = f"{SHORT_LIVED} -Dof=user"
     assert [options(None), options(".headrace/large"), options("empty"), options("none")] == [short] * 4
-    monkeypatch.setattr(brief, "_FEW", 4)
+    monkeypatch.setattr(short_life, "_FEW", 4)
     assert [options(None), options(".headrace/large"), options("empty")] == ["-Dof=user", "-Dof=user", short]
     monkeypatch.chdir(file.parent / "empty")
     assert options(None) == "-Dof=user"

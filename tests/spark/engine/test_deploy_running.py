@@ -320,10 +320,10 @@ def test_sinks_that_know_the_starts(tmp_path: Path) -> None:
     assert run.error is None
 
 
-def follow_for_long(patch: pytest.MonkeyPatch) -> None:
-    """Let no round be the last one because little is left."""
+def follow_for_long(patch: pytest.MonkeyPatch, little: float = 0) -> None:
+    """Let no round be the last one because it was short, nor because the switch has `little` left to read, in seconds."""
     patch.setattr(sender, "_SHORT", 0)
-    patch.setattr(sender, "_LITTLE", 0)
+    patch.setattr(sender, "_LITTLE", little)
     patch.setattr(sender, "_SHORTER", 1000)
 
 
@@ -332,9 +332,8 @@ def test_what_is_left_for_the_switch(rows: int, tmp_path: Path, monkeypatch: pyt
     """The switch reads a few rows that came meanwhile; a shadow run follows many."""
     put(tmp_path, 0, 2000)
     state = tmp_path / "state"
-    follow_for_long(monkeypatch)
+    follow_for_long(monkeypatch, sender._LITTLE)
     monkeypatch.setattr(sender, "_ROUNDS", 2)
-    monkeypatch.setattr(sender, "_LITTLE", 1.0)
     steps: list[str] = []
 
     def look(line: str) -> None:

@@ -67,9 +67,11 @@ def id_of(context: SinkContext, before: str) -> str:
     A sink keeps the id with which it began: earlier versions had no full stop after a name that is like that of a task.
     """
     plain = before + context.name
-    if _LIKE_ANOTHER.search(context.name) is None or (note_of(context).exists() and _note(context).get("id", plain) == plain):
+    if _LIKE_ANOTHER.search(context.name) is None:
         return plain
-    return f"{plain}."
+    note = _note(context)
+    began_plain = bool(note) and note.get("id", plain) == plain
+    return plain if began_plain else f"{plain}."
 
 
 def note_of(context: SinkContext) -> Path:
