@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 PACKAGE = str(Path(__file__).parent) + "/"
@@ -99,9 +100,18 @@ def shown_path(file: str) -> str:
     """Return a path for people: relative to the current folder if it lies below; a notebook's cell is `cell`."""
     if "ipykernel_" in file:
         return "cell"
-    if file.startswith("<") or not Path(file).is_absolute():
+    if file.startswith("<") or not os.path.isabs(file):
         return file
     try:
-        return str(Path(file).relative_to(Path.cwd()))
-    except (ValueError, OSError):
+        return _below(os.getcwd(), file)
+    except OSError:
+        return file
+
+
+@lru_cache
+def _below(folder: str, file: str) -> str:
+    """Return a path relative to a folder if it lies below. A plan has thousands of places in a few files."""
+    try:
+        return str(Path(file).relative_to(folder))
+    except ValueError:
         return file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -53,32 +53,72 @@ class Schemas:
         return self.of[node] if output == "main" else self.outputs[node, output]
 
 
-def check(plan: Plan) -> Schemas:
-    """Return the schemas of a plan, or raise all errors in its expressions as one. Starts the session.
+@dataclass(frozen=True)
+class _Checked:
+    """What Spark was asked about each node, and its answer."""
+
+    requests: Mapping[str, Any]
+    answer: Mapping[str, Any]
+
+
+def check(plan: Plan, before: Plan | None = None) -> Schemas:
+    """Return the schemas of a plan, or raise all errors in its expressions as one. Starts the session. `before`: the plan of which this one
+    is a rewriting; what was learnt about nodes that are the same in both still holds.
 
     The result is kept with the plan, unless an expression calls a function from outside Spark: the session may have registered another one
     under its name since.
     """
     schemas: Schemas | None = plan.learnt.get(Schemas)
     if schemas is None:
-        schemas = _ask(plan)
+        checked = _ask(plan, None if before is None else before.learnt.get(_Checked))
+        schemas = _schemas(plan, checked.answer)
         if not schemas.outside:
             plan.learnt[Schemas] = schemas
+            plan.learnt[_Checked] = checked
     return schemas
 
 
-def _ask(plan: Plan) -> Schemas:
+def _ask(plan: Plan, before: _Checked | None) -> _Checked:
     spark = session()
-    request = json.dumps(
-        {
-            "settings": {**MEANING, **plan.settings},
-            "nodes": [part for node in plan.nodes.values() if (part := operator(node).check_request())],
-        }
-    )
+    requests = {name: operator(node).check_request() for name, node in plan.nodes.items()}
+    same: set[str] = set() if before is None else _same(plan, requests, before.requests)
+    known = None if before is None else _part(before.answer, same)
+    others = [node for name, node in plan.nodes.items() if name not in same]
+    inputs = dict.fromkeys(operator(one).checked_as for node in others for one in node.inputs)
+    nodes = [{"id": id, "known": known["schemas"][id]} for id in inputs if known is not None and id in known["schemas"]]
+    nodes += [part for node in others if (part := requests[str(node.name)])]
+    request = json.dumps({"settings": {**MEANING, **plan.settings}, "nodes": nodes})
     answer = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))
     if answer["errors"]:
         raise DisplayNames.of(plan).error(_all([_error(plan, error, answer["schemas"]) for error in answer["errors"]]))
-    return _schemas(plan, answer)
+    return _Checked(requests, answer if known is None else _joined(known, answer))
+
+
+def _same(plan: Plan, requests: Mapping[str, Any], before: Mapping[str, Any]) -> set[str]:
+    """Return the nodes about which Spark was asked the same, and about all that they come from."""
+    same: set[str] = set()
+    for name, node in plan.nodes.items():
+        if name in before and requests[name] == before[name] and all(str(one.name) in same for one in node.inputs):
+            same.add(name)
+    return same
+
+
+def _part(answer: Mapping[str, Any], nodes: Container[str]) -> Mapping[str, Any]:
+    """Return the part of an answer that is about some nodes."""
+
+    def about(one: Any) -> bool:
+        id = one["node"] if isinstance(one, Mapping) else one
+        return id.partition("#")[0] in nodes
+
+    return {
+        name: {id: one for id, one in part.items() if about(id)} if isinstance(part, Mapping) else [one for one in part if about(one)]
+        for name, part in answer.items()
+    }
+
+
+def _joined(some: Mapping[str, Any], others: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the answer about all nodes, from those about some and about the others."""
+    return {name: {**part, **others[name]} if isinstance(part, Mapping) else [*part, *others[name]] for name, part in some.items()}
 
 
 @fact("schema")

@@ -9,8 +9,10 @@ import org.apache.spark.sql.types.{DataType, StructType}
 object Declared {
   def dataType(ddl: String): DataType = Bind.loosen(CharVarcharUtils.replaceCharVarcharWithString(DataType.fromDDL(ddl)))
 
-  def schema(ddl: String): StructType =
-    if (ddl.isBlank) new StructType() else columns(StructType.fromDDL(ddl))
+  def schema(ddl: String): StructType = columns(asIs(ddl))
+
+  /** The columns of a schema as it is written, some of them without nulls. */
+  def asIs(ddl: String): StructType = if (ddl.isBlank) new StructType() else StructType.fromDDL(ddl)
 
   /** Converts columns whose declaration is already parsed. */
   def columns(declared: StructType): StructType = Bind.nullable(CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared))

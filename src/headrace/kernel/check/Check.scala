@@ -100,7 +100,8 @@ private final class Check(val session: SparkSession) {
     val site = text(value \ "site").getOrElse("")
     val before = faults.size
     try {
-      if (value \ "schema" != JNothing) source(id, site, value)
+      if (value \ "known" != JNothing) schemas(id) = Declared.asIs(text(value \ "known").getOrElse(""))
+      else if (value \ "schema" != JNothing) source(id, site, value)
       else if (value \ "union" != JNothing) union(id, site, list(value \ "union").flatMap(text(_)))
       else if (value \ "operator" != JNothing) operator(id, site, part[ProgramRequestText](value \ "operator"))
       else if (value \ "computed" != JNothing) computed(id, site, value \ "computed")

@@ -103,14 +103,14 @@ def _compiled(plan: Plan) -> SparkJob:
     original = plan
     plan, rewritten = optimize(original)
     if rewritten:
-        schemas = check(plan)
+        schemas = check(plan, original)
     return _cut(plan, schemas, original, rewritten, outside=outside)
 
 
 def limited(job: SparkJob, sinks: Iterable[Sink]) -> SparkJob:
     """Return the part of a compiled job that ends in these sinks, whose inputs are nodes of its plan. Its operators are the same."""
     plan = Plan.of(job.plan.job, sinks, job.plan.settings)
-    return _cut(plan, check(plan), plan, (), outside=job.outside)
+    return _cut(plan, check(plan, job.plan), plan, (), outside=job.outside)
 
 
 def _cut(plan: Plan, schemas: Schemas, original: Plan, rewritten: tuple[str, ...], *, outside: bool) -> SparkJob:
