@@ -3,7 +3,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help setup demo test test-all test-spark42 certify lint parts generated docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors bench-life wheel lock clean
+.PHONY: help setup prepared demo test test-all test-spark42 certify lint parts generated docs bench-state bench-queries bench-tpch bench-nexmark bench-connectors bench-life wheel lock clean
 
 help:
 	@echo "make demo         a year of flights as a stream, and its delays (sets everything up first)"
@@ -39,11 +39,15 @@ lint: setup
 	.venv/bin/codespell src docs tools bench examples hatch_build.py Makefile *.md
 	$(PYTHON) tools/prose.py
 
+# Each start of Spark takes half the time after this, and tests start it a hundred times. They can do without it.
+prepared: setup
+	-@$(PYTHON) -m headrace prepare
+
 # File by file, in two processes if there is memory for them; the many short files of unit tests come last and fill what is left.
-test: lint
+test: lint prepared
 	$(PYTHON) -m pytest -q -m "not full" -n auto --dist loadfile --no-loadscope-reorder --durations=15
 
-test-all: lint
+test-all: lint prepared
 	$(PYTHON) tools/test_all.py
 
 # The unit tests and the kernel's, queries against batch, checkpoints and portable savepoints that Spark 4.3 wrote, deploys, and the demo.
@@ -52,6 +56,7 @@ SPARK42_SAMPLE := tests/unit tests/spark/kernel tests/spark/layers tests/spark/s
 
 test-spark42:
 	@sh tools/setup.sh spark42
+	-@.venv42/bin/python -m headrace prepare
 	.venv42/bin/python -m pytest -q -m "not full" -n auto --dist loadfile --no-loadscope-reorder $(SPARK42_SAMPLE)
 	.venv42/bin/python -m headrace demo --out out/demo-spark42
 

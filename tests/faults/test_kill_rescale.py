@@ -21,7 +21,7 @@ from tests.spark.engine.test_state import case, write
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
 
 JOB = """
 import sys
@@ -110,9 +110,7 @@ POINTS = [f"{name}:kill" for name in DEPLOY_POINTS if name != DEPLOY_CALL]
 PAIRS = [*zip(POINTS, reversed(POINTS), strict=True), *zip(CALLS, reversed(CALLS), strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("up", "down"), [pytest.param(*pair, marks=pytest.mark.full if number else ()) for number, pair in enumerate(PAIRS)]
-)
+@pytest.mark.parametrize(("up", "down"), PAIRS)
 def test_killed(up: str, down: str, tmp_path: Path, spark: SparkSession) -> None:
     add(tmp_path, 0)
     (tmp_path / "job.py").write_text(JOB.format(folder=tmp_path, root=Path(__file__).resolve().parents[2]))

@@ -42,6 +42,7 @@ SOME = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("spark")
 def test_backups_that_are_put_back(tmp_path: Path) -> None:
     certificate = certify(job(tmp_path), points=[], restored=[1], backups=SOME)

@@ -10,6 +10,7 @@ import pytest
 from tests.faults.soak import check, soak
 
 
+@pytest.mark.full
 def test_a_hundred_epochs_and_some(tmp_path: Path) -> None:
     # more than are kept
     soak(tmp_path, epochs=120, stops=1, kills=1)

@@ -16,6 +16,7 @@ from tests.spark.engine import corrected
 pytestmark = [pytest.mark.usefixtures("spark")]
 
 
+@pytest.mark.full
 def test_postgresql(pg: Served, tmp_path: Path) -> None:
     corrected.check(tmp_path, lambda rows, place: rows.write.jdbc(pg.url, place, key="k", name="sums", **pg.options), 3)
 
@@ -24,6 +25,7 @@ def test_postgresql_while_the_job_runs(pg: Served, tmp_path: Path) -> None:
     corrected.check_running(tmp_path, lambda rows, place: rows.write.jdbc(pg.url, f"r_{place}", key="k", name="sums", **pg.options))
 
 
+@pytest.mark.full
 def test_kafka(broker: Broker, tmp_path: Path) -> None:
     """A topic may have records of others. The tasks that write the correction are more than before."""
 

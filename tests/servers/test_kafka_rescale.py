@@ -98,6 +98,7 @@ def cut_off(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, sink: str) -> None:
             ledger.run()
 
 
+@pytest.mark.full
 def test_more_and_fewer_partitions(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, control = Ledger(broker, tmp_path, "one"), Ledger(broker, tmp_path, "control")
     one.add(0)

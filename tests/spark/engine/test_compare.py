@@ -132,6 +132,7 @@ def test_every_form_of_sink(tmp_path: Path, spark: SparkSession) -> None:
     assert difference.epochs == job(tmp_path, 10).savepoint("then", checkpoint=state).epochs != {}
 
 
+@pytest.mark.full
 def test_a_running_job_goes_on(tmp_path: Path, spark: SparkSession) -> None:
     """The job reads more while the other version is computed: only what it had read when its sinks were read counts."""
     state = tmp_path / "state"

@@ -106,6 +106,7 @@ def test_operators_that_stay(edit: str, spark: SparkSession, tmp_path: Path) -> 
     assert all(want.values())
 
 
+@pytest.mark.full
 def test_stores_of_a_shadow_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of the state is new: the stores of the shadow run are continued, and the rest is added to them."""
     kept, whole, checkpoint = tmp_path / "kept", tmp_path / "whole", tmp_path / "kept" / "checkpoint"
