@@ -106,7 +106,7 @@ private final class Scope(session: SparkSession, schema: StructType) {
     expression
   }
 
-  /** The expression if it is the name of one column. Most texts are, and the analyser, which takes a millisecond, gives nothing else for them. */
+  /** The column that an expression names, if it names exactly one. Most texts are such names: they need none of the analyser's many rules. */
   def column(expression: Expression): Option[Expression] = expression match {
     case UnresolvedAttribute(Seq(name)) =>
       attributes.zipWithIndex.filter { case (a, _) => Settings.sameName(a.name, name) } match {
