@@ -24,6 +24,7 @@ job = hr.job("small", counts.write.files(r"{out}", format="parquet", mode="chang
 """
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("spark")
 def test_a_certificate_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "job.py").write_text(JOB.format(out=tmp_path / "out"))

@@ -14,7 +14,7 @@ import headrace as hr
 from headrace.points import CALL, POINTS
 from tests.faults.test_kill_deploy import done, done_here
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
 
 JOB = """
 import headrace as hr
@@ -61,7 +61,6 @@ IN_DEPLOY = (
     "before the record",
     "after the commit log",
 )
-SAMPLE = ("after sink commit@out",)
 IN_RUN = [
     f"{point}@{sink}" if sink else point
     for point in POINTS
@@ -70,16 +69,12 @@ IN_RUN = [
 ]
 
 
-def full(points: list[str], sample: tuple[str, ...]) -> list[object]:
-    return [pytest.param(point, marks=() if point in sample else pytest.mark.full) for point in points]
-
-
-@pytest.mark.parametrize("point", full(list(IN_DEPLOY), ()))
+@pytest.mark.parametrize("point", IN_DEPLOY)
 def test_killed_in_the_shadow_run(point: str, tmp_path: Path) -> None:
     check(tmp_path, deploy=f"{point}:kill")
 
 
-@pytest.mark.parametrize("point", full(IN_RUN, SAMPLE))
+@pytest.mark.parametrize("point", IN_RUN)
 def test_killed_in_the_epoch_that_corrects(point: str, tmp_path: Path) -> None:
     check(tmp_path, run=f"{point}:kill")
 

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 JOB = """
 import google
 
@@ -39,6 +41,7 @@ print(hr.job("count", t.key_by("k").process(Count).write.foreach_batch(show, nam
 """
 
 
+@pytest.mark.full
 def test_a_job_with_a_python_function(tmp_path: Path) -> None:
     blocked = tmp_path / "blocked" / "google"
     blocked.mkdir(parents=True)

@@ -100,6 +100,7 @@ def three(tmp_path: Path, broker: Broker, postgres: Postgres) -> Three:
     return Three(tmp_path, broker, postgres)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("spark")
 def test_killed_between_two_of_them(three: Three) -> None:
     expected = lay_out(three.folder, 2)

@@ -172,6 +172,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.full
 def test_queries(tmp_path: Path, spark: SparkSession) -> None:
     def version(which: int) -> hr.Job:
         rows = read(tmp_path, "rows", ROWS)
@@ -198,6 +199,7 @@ def windows(folder: Path, size: str, out: str) -> hr.Job:
     )
 
 
+@pytest.mark.full
 def test_windows_close_as_in_the_job(tmp_path: Path) -> None:
     """A window that has closed in the job has closed in the other version, and one that has not has not."""
     for part in range(2):

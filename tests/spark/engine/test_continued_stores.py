@@ -32,7 +32,7 @@ from tests.spark.engine.test_deploy import (
     windows,
 )
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("spark")]
 
 
 def operators(spark: SparkSession, checkpoint: Path) -> dict[int, Counter[str]]:
@@ -76,7 +76,7 @@ EDITS: dict[str, tuple[tuple[View, ...], tuple[View, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("edit", [pytest.param(edit, marks=() if edit == "added" else pytest.mark.full) for edit in EDITS])
+@pytest.mark.parametrize("edit", EDITS)
 def test_operators_that_stay(edit: str, spark: SparkSession, tmp_path: Path) -> None:
     old, new = EDITS[edit]
     kept, whole = tmp_path / "kept", tmp_path / "whole"
@@ -106,7 +106,6 @@ def test_operators_that_stay(edit: str, spark: SparkSession, tmp_path: Path) -> 
     assert all(want.values())
 
 
-@pytest.mark.full
 def test_stores_of_a_shadow_run(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of the state is new: the stores of the shadow run are continued, and the rest is added to them."""
     kept, whole, checkpoint = tmp_path / "kept", tmp_path / "whole", tmp_path / "kept" / "checkpoint"
@@ -135,7 +134,6 @@ def test_stores_of_a_shadow_run(spark: SparkSession, tmp_path: Path, monkeypatch
     assert all(want.values())
 
 
-@pytest.mark.full
 def test_a_deploy_after_a_deploy(spark: SparkSession, tmp_path: Path) -> None:
     """Without an epoch between them, and back."""
     kept, whole = tmp_path / "kept", tmp_path / "whole"

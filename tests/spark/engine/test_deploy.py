@@ -214,7 +214,7 @@ EDITS: dict[str, tuple[tuple[View, ...], tuple[View, ...]]] = {
 @pytest.mark.parametrize(
     ("edit", "timed"),
     [
-        pytest.param(edit, timed, marks=() if number % 2 == timed else pytest.mark.full)
+        pytest.param(edit, timed, marks=() if number % 4 == 2 * timed else pytest.mark.full)
         for number, edit in enumerate(EDITS)
         for timed in (False, True)
     ],

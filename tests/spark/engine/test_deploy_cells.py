@@ -130,7 +130,7 @@ def straight(tmp_path_factory: pytest.TempPathFactory, spark: object) -> list[st
     return results(folder)
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 3])
+@pytest.mark.parametrize("partitions", [2, *(pytest.param(n, marks=pytest.mark.full) for n in (1, 3))])
 def test_wider_keys_and_entries_of_every_kind(tmp_path: Path, partitions: int, straight: list[str]) -> None:
     for part, (key, whole) in enumerate(VERSIONS):
         lay_out(tmp_path, part)

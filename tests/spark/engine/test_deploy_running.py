@@ -209,6 +209,7 @@ def test_other_handlers(tmp_path: Path) -> None:
     assert sorted(row["n"] for row in lines(tmp_path / "out")) == sorted([*range(1, 11), *range(-20, -10)] * 5)
 
 
+@pytest.mark.full
 def test_a_bounded_run_goes_on(tmp_path: Path) -> None:
     for part in range(30):
         put(tmp_path, part)
@@ -283,6 +284,7 @@ def test_another_process_works_on_the_checkpoint(tmp_path: Path) -> None:
         job(tmp_path, 40).deploy(checkpoint=tmp_path / "state")
 
 
+@pytest.mark.full
 def test_sinks_that_know_the_starts(tmp_path: Path) -> None:
     """After a restart, a deploy and a rollback, which all are starts to them."""
 

@@ -215,6 +215,7 @@ def test_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "UNKNOWN_SAVEPOINT" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_while_the_job_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The process that runs the job makes the savepoint, and one for a fork, which is gone after it."""
     put(tmp_path, 0)

@@ -543,9 +543,8 @@ def command(*arguments: str, point: str) -> int:
     return ended
 
 
-@pytest.mark.parametrize(
-    "point", [*(pytest.param(one, marks=pytest.mark.full) for one in ("after the copy", "before the switch")), "before the fork"]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("point", ["after the copy", "before the switch", "before the fork"])
 def test_killed(point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A fork that is killed leaves nothing that counts, and the same command makes it anew."""
     assert point in (*FORK_POINTS, "before the switch")

@@ -20,12 +20,16 @@ pytestmark = pytest.mark.usefixtures("spark")
 
 
 def checkpoints() -> list[Any]:
-    """All of them; those between the oldest and the newest version only where every test runs."""
-    versions = sorted({case.parents[1].name for case in golden.checkpoints()}, key=int)
-    ends = {versions[0], versions[-1]}
+    """All of them; every run of the tests has those of the oldest version and of the older Spark, and the same jobs of the newest version."""
+    *_, newest = versions = sorted({case.parents[1].name for case in golden.checkpoints()}, key=int)
+    old = {case.name for case in golden.checkpoints() if case.parents[1].name == versions[0]}
     older = [pytest.param(case, id=f"{golden.OLDER.name}-{case.name}") for case in golden.of_older_spark()]
     return older + [
-        pytest.param(case, id=f"{(version := case.parents[1].name)}-{case.name}", marks=() if version in ends else pytest.mark.full)
+        pytest.param(
+            case,
+            id=f"{(version := case.parents[1].name)}-{case.name}",
+            marks=() if version in (versions[0], newest) and case.name in old else pytest.mark.full,
+        )
         for case in golden.checkpoints()
     ]
 
@@ -94,6 +98,7 @@ def net(results: Results) -> dict[str, Counter[str]]:
     return held
 
 
+@pytest.mark.full
 def test_the_state_of_golden_queries(tmp_path: Path) -> None:
     """What the released version wrote, and what this one made of it: ledgers have the rows that are there, joins those that can meet."""
     (case,) = (path for path in golden.checkpoints() if (path.parents[1].name, path.name) == ("1", "views"))

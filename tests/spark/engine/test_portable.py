@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("spark")
 
 SAMPLE = ("cells",)
-"""The golden checkpoints that are moved in every run of the tests."""
+"""The golden checkpoints of the older Spark that are moved in every run of the tests."""
 OF_OLDER = [
     pytest.param(one, id=f"{golden.OLDER.name}-{one.name}", marks=() if one.name in SAMPLE else pytest.mark.full)
     for one in golden.of_older_spark()
@@ -67,9 +67,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(one, id=one.name, marks=() if one.name in SAMPLE else pytest.mark.full) for one in CASES] + OF_OLDER
-)
+@pytest.mark.parametrize("case", [pytest.param(one, id=one.name, marks=pytest.mark.full) for one in CASES] + OF_OLDER)
 def test_all_kinds_of_state(case: Path, tmp_path: Path) -> None:
     """Each golden job goes on from the golden portable savepoint of its checkpoint, in other partitions, as it does from that checkpoint."""
     kept, moved = tmp_path / "kept", tmp_path / "moved"

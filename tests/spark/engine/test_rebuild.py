@@ -12,7 +12,7 @@ from tests.spark.engine.pairs import AGAIN, BESIDE, KEPT, PAIRS, STARTS, Pair, a
 
 pytestmark = pytest.mark.usefixtures("spark")
 
-SAMPLE = ("filter", "left join")
+SAMPLE = ("left join",)
 ALL = [pytest.param(name, marks=() if name in SAMPLE else pytest.mark.full) for name in PAIRS]
 
 

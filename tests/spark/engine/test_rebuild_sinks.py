@@ -16,6 +16,7 @@ def test_sqlite(tmp_path: Path) -> None:
     corrected.check(tmp_path, lambda rows, place: rows.write.jdbc(f"sqlite:{tmp_path}/shop.db", place, key="k", name="sums"), 3)
 
 
+@pytest.mark.full
 def test_delta(tmp_path: Path) -> None:
     corrected.check(tmp_path, lambda rows, place: rows.write.delta(str(tmp_path / "delta" / place), key="k", name="sums"))
 

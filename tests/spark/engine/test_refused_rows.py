@@ -99,6 +99,7 @@ def dead(checkpoint: Path) -> dict[str, dict[int, str]]:
     return dict(reasons)
 
 
+@pytest.mark.full
 def test_files_and_lakes(spark: SparkSession, tmp_path: Path) -> None:
     rows = texts(put(spark, tmp_path, ROWS))
     flat = rows.drop("a", "m")

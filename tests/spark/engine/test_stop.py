@@ -98,6 +98,7 @@ def test_a_query_that_has_ended_gets_no_message(spark: SparkSession) -> None:
     control.release("gone")
 
 
+@pytest.mark.full
 def test_a_plan_from_a_file_is_stopped_as_any_other(tmp_path: Path) -> None:
     put(tmp_path / "in", "1.json", FIRST)
     plan = tmp_path / "plan.json"

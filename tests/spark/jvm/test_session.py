@@ -198,6 +198,7 @@ def test_spark_does_not_start() -> None:
     )
 
 
+@pytest.mark.full
 def test_options_of_spark_submit_win(tmp_path: Path) -> None:
     script = tmp_path / "submitted.py"
     script.write_text(

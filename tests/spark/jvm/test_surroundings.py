@@ -75,6 +75,7 @@ def cache(folder: Path) -> str:
     return str(path)
 
 
+@pytest.mark.full
 def test_all_of_it_at_once(folder: Path, cache: str) -> None:
     done = run(OURS, folder, prefix=(*NAMELESS, *NOBODY), drop=("HOME", "LANG", "XDG_CACHE_HOME"), LC_ALL="C", HEADRACE_CACHE=cache)
     assert done.stdout.splitlines() == ["3", "[0, 1]"], done.stderr

@@ -6,6 +6,7 @@ import decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from pyspark.sql.functions import expr
 
 from headrace.jvm import compile, java
@@ -260,6 +261,7 @@ def test_functions_share_what_they_read(spark: SparkSession) -> None:
     assert many.bytes - one.bytes < 100 * len(BATCHES)
 
 
+@pytest.mark.full
 def test_a_large_group_lies_in_pages(spark: SparkSession) -> None:
     """20,000 rows of one group, then a few: the epoch of a few touches a few pages."""
     rows = [(1, row("a", i % 5000, f"value {i % 7}", i % 2 == 0)) for i in range(20_000)]

@@ -45,6 +45,7 @@ def test_pages_are_put_together_again(trial: Trials) -> None:
     trial("shrinking", 1_000_000 if FULL else 20_000)
 
 
+@pytest.mark.full
 def test_bags_in_sparks_state_store(trial: Trials, tmp_path: Path) -> None:
     """Two bags for each of several keys through state variables, over many epochs and from the checkpoint; then all of a key is removed."""
     trial("store", tmp_path / "state")

@@ -35,6 +35,7 @@ def entries(log: str) -> list[tuple[str, int, int]]:
     return [(path, int(length), int(was)) for path, length, was in re.findall(r"^(file:\S+) (\S+) (\S+)$", log, re.MULTILINE)]
 
 
+@pytest.mark.full
 def test_thousands_of_epochs(trial: Trial, tmp_path: Path) -> None:
     log = tmp_path / "log"
     grown, whole, between = trial(("grow", log, 2_500), ("paths", log), ("between", log, 1_098, 1_101))
@@ -66,6 +67,7 @@ def test_a_log_without_lengths_is_carried_on(trial: Trial, tmp_path: Path) -> No
     assert lengths_read(tmp_path) == {"file:///in/0.json": None, "file:///in/1.json": None}
 
 
+@pytest.mark.full
 def test_thirty_days_of_twenty_epochs_a_second(trial: Trial) -> None:
     """What is merged when, without the files: the start reads as few of them as after an hour, and each path was written four times."""
     (printed,) = trial(("simulate", 52_000_000))
