@@ -11,6 +11,7 @@ from tests.scale import FULL
 from tests.spark.kernel.conftest import Trials
 
 
+@pytest.mark.full
 def test_the_lineage_of_a_store_stays_short(trials: Trials, tmp_path: Path) -> None:
     """Unbounded, it has an entry for each epoch, and its header overflows after 864."""
     report = trials("org.apache.spark.sql.execution.streaming.state.headrace.LineageTrial", "bounded", tmp_path, 20_000 if FULL else 450)

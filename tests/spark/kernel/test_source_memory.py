@@ -250,6 +250,7 @@ def test_threads_that_begin_at_once_fill_one_board(spark: SparkSession, tmp_path
     assert list(rows_by_thread.values()) == [[("threads", n) for n in range(5)]] * 3
 
 
+@pytest.mark.full
 def test_a_session_after_another_one_reads_each_row_once() -> None:
     script = """
 import headrace as hr

@@ -46,6 +46,7 @@ def test_every_function_of_spark_is_here(spark: SparkSession) -> None:
     assert {use.name for use in itertools.chain(*USES.values())} - known == set(), "functions.txt has names that are no functions of Spark"
 
 
+@pytest.mark.full
 def test_a_word_of_the_grammar_that_is_printed_as_it_is_means_a_column(spark: SparkSession) -> None:
     vocabulary = jvm(spark).org.apache.spark.sql.catalyst.parser.SqlBaseLexer.VOCABULARY
     literals = (vocabulary.getLiteralName(token) for token in range(vocabulary.getMaxTokenType() + 1))
