@@ -61,16 +61,20 @@ class _Checked:
     answer: Mapping[str, Any]
 
 
-def check(plan: Plan, before: Plan | None = None) -> Schemas:
-    """Return the schemas of a plan, or raise all errors in its expressions as one. Starts the session. `before`: the plan of which this one
-    is a rewriting; what was learnt about nodes that are the same in both still holds.
+_NOTHING = _Checked({}, {})
+
+
+def check(plan: Plan, origin: Plan | None = None) -> Schemas:
+    """Return the schemas of a plan, or raise all errors in its expressions as one. Starts the session.
+
+    `origin`: the plan that this one was rewritten from, or is a part of. Spark is not asked again about the nodes that both have.
 
     The result is kept with the plan, unless an expression calls a function from outside Spark: the session may have registered another one
     under its name since.
     """
     schemas: Schemas | None = plan.learnt.get(Schemas)
     if schemas is None:
-        checked = _ask(plan, None if before is None else before.learnt.get(_Checked))
+        checked = _ask(plan, _NOTHING if origin is None else origin.learnt.get(_Checked, _NOTHING))
         schemas = _schemas(plan, checked.answer)
         if not schemas.outside:
             plan.learnt[Schemas] = schemas
@@ -78,27 +82,29 @@ def check(plan: Plan, before: Plan | None = None) -> Schemas:
     return schemas
 
 
-def _ask(plan: Plan, before: _Checked | None) -> _Checked:
+def _ask(plan: Plan, origin: _Checked) -> _Checked:
+    """Ask Spark about the nodes of a plan that its origin does not have."""
     spark = session()
     requests = {name: operator(node).check_request() for name, node in plan.nodes.items()}
-    same: set[str] = set() if before is None else _same(plan, requests, before.requests)
-    known = None if before is None else _part(before.answer, same)
+    same = _same(plan, requests, origin.requests)
+    known = _part(origin.answer, same)
+    schemas = known.get("schemas", {})
     others = [node for name, node in plan.nodes.items() if name not in same]
     inputs = dict.fromkeys(operator(one).checked_as for node in others for one in node.inputs)
-    nodes = [{"id": id, "known": known["schemas"][id]} for id in inputs if known is not None and id in known["schemas"]]
+    nodes = [{"id": id, "known": schemas[id]} for id in inputs if id in schemas]
     nodes += [part for node in others if (part := requests[str(node.name)])]
     request = json.dumps({"settings": {**MEANING, **plan.settings}, "nodes": nodes})
     answer = json.loads(jvm(spark).headrace.check.Check.check(java_session(spark), request))
     if answer["errors"]:
         raise DisplayNames.of(plan).error(_all([_error(plan, error, answer["schemas"]) for error in answer["errors"]]))
-    return _Checked(requests, answer if known is None else _joined(known, answer))
+    return _Checked(requests, _joined(known, answer))
 
 
-def _same(plan: Plan, requests: Mapping[str, Any], before: Mapping[str, Any]) -> set[str]:
-    """Return the nodes about which Spark was asked the same, and about all that they come from."""
+def _same(plan: Plan, requests: Mapping[str, Any], earlier: Mapping[str, Any]) -> set[str]:
+    """Return the nodes whose request, and those of all that they come from, equal the earlier ones."""
     same: set[str] = set()
     for name, node in plan.nodes.items():
-        if name in before and requests[name] == before[name] and all(str(one.name) in same for one in node.inputs):
+        if name in earlier and requests[name] == earlier[name] and all(str(one.name) in same for one in node.inputs):
             same.add(name)
     return same
 
@@ -116,9 +122,12 @@ def _part(answer: Mapping[str, Any], nodes: Container[str]) -> Mapping[str, Any]
     }
 
 
-def _joined(some: Mapping[str, Any], others: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the answer about all nodes, from those about some and about the others."""
-    return {name: {**part, **others[name]} if isinstance(part, Mapping) else [*part, *others[name]] for name, part in some.items()}
+def _joined(known: Mapping[str, Any], answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an answer together with what was known before."""
+    joined: dict[str, Any] = {}
+    for name, part in answer.items():
+        joined[name] = {**known.get(name, {}), **part} if isinstance(part, Mapping) else [*known.get(name, ()), *part]
+    return joined
 
 
 @fact("schema")

@@ -31,9 +31,9 @@ def times(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counts: Counter[str] = Counter()
     check, compilation = schemas._ask, compiling._compiled
 
-    def checked(plan: Plan, before: object) -> object:
+    def checked(plan: Plan, origin: schemas._Checked) -> schemas._Checked:
         counts["checked"] += 1
-        return check(plan, before)  # type: ignore[arg-type]  # passed on
+        return check(plan, origin)
 
     def compiled(plan: Plan) -> object:
         counts["compiled"] += 1
