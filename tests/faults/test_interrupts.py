@@ -43,21 +43,25 @@ class Command:
 
     def others(self) -> list[int]:
         """The processes that it has started: they have its environment."""
-        numbers = []
-        for place in Path("/proc").glob("[0-9]*"):
-            try:
-                if self._tag.encode() in (place / "environ").read_bytes().split(b"\0"):
-                    numbers.append(int(place.name))
-            except OSError:
-                pass
-        return [number for number in numbers if number != self._process.pid]
+        numbers = [int(place.name) for place in Path("/proc").glob("[0-9]*")]
+        return [
+            number for number in numbers if self._tag.encode() in self._of(number, "environ").split(b"\0") and number != self._process.pid
+        ]
+
+    @staticmethod
+    def _of(number: int, what: str) -> bytes:
+        """A file of a process; nothing if it has ended meanwhile."""
+        try:
+            return (Path("/proc") / str(number) / what).read_bytes()
+        except OSError:
+            return b""
 
     def jvm_starts(self) -> bool:
         return bool(self.others())
 
     def spark_starts(self) -> bool:
         """The JVM has loaded Spark and is told what to do."""
-        return any(b"libnio" in (Path("/proc") / str(number) / "maps").read_bytes() for number in self.others())
+        return any(b"libnio" in self._of(number, "maps") for number in self.others())
 
     def runs(self) -> bool:
         return any(self._folder.glob(".headrace/ticks/record/main.*.json"))

@@ -211,6 +211,30 @@ def test_a_stop_request_stops_between_epochs(spark: SparkSession, tmp_path: Path
     q.stop()
 
 
+def test_a_query_that_starts_is_not_held_before_it_reaches_the_gate(spark: SparkSession, tmp_path: Path) -> None:
+    """An interrupt while Spark reads the checkpoint ends the query with an error."""
+    q = Query(spark, tmp_path, [source("t", ROW, keyed(1))], [[counting(1, 1, route(2, OUT))]], {2: OUT})
+    q.commit(t=[("a", 1, second(1))])
+    q.stop()
+    q.start()
+    q.run.hold()
+    query = q.run.getClass().getDeclaredField("query")
+    query.setAccessible(True)
+    while not q.run.isHeld():
+        pass
+    assert query.get(q.run).status().isTriggerActive()
+    q.run.requestStop()
+    assert q.run.awaitTermination(20_000)
+    assert q.run.exception() is None
+
+
+def test_what_the_interrupt_of_a_stop_causes(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    of = jvm.headrace.run.Run.isInterrupt
+    assert of(jvm.java.lang.RuntimeException("no state", jvm.java.nio.channels.ClosedChannelException()))
+    assert not of(jvm.java.lang.RuntimeException("no state", jvm.java.io.IOException("no file")))
+
+
 def test_compiled_instances_are_kept_from_epoch_to_epoch_and_dropped_with_the_query(spark: SparkSession, tmp_path: Path) -> None:
     q = Query(spark, tmp_path, [source("t", ROW, keyed(1), dead=3)], [[counting(1, 1, route(2, OUT))]], {2: OUT, 3: DEAD})
     for n in range(3):

@@ -1,12 +1,13 @@
 package headrace.run
 
+import java.nio.channels.ClosedChannelException
 import java.util.concurrent.atomic.AtomicBoolean
 
 import headrace.HeadraceKernelException
 import headrace.query.Trouble
 import headrace.source.Control
 import org.apache.spark.sql.headrace.Time
-import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryStatus}
 
 /** A started query, as Python sees it. Every result is text or a plain value. */
 final class Run private[headrace] (
@@ -17,13 +18,14 @@ final class Run private[headrace] (
     done: () => Unit) {
   private val stopping = new AtomicBoolean
   private val ended = new AtomicBoolean
+  @volatile private var stopped = false
 
   def id: String = query.id.toString
 
   def isActive: Boolean = query.isActive
 
   /** Why the query ended, as JSON; null if it runs or was stopped. */
-  def exception: String = query.exception.map(Trouble.json).orNull
+  def exception: String = query.exception.filterNot(failure => stopped && Run.isInterrupt(failure)).map(Trouble.json).orNull
 
   /** Spark's progress of the last epoch; null before the first one. */
   def lastProgress: String = Option(query.lastProgress).map(_.json).orNull
@@ -44,7 +46,9 @@ final class Run private[headrace] (
   def hold(): Unit = Control.hold(control)
 
   /** Whether a query that is on hold has no epoch in flight: it waits at the gate, sleeps until its next trigger, or has ended. */
-  def isHeld: Boolean = !query.isActive || Control.held(control, 1L) || !query.status.isTriggerActive
+  def isHeld: Boolean = isHeldWithin(1L)
+
+  private def isHeldWithin(ms: Long): Boolean = !query.isActive || Control.held(control, ms) || Run.isAsleep(query.status)
 
   /** Undoes `hold`, unless the query is to stop. */
   def release(): Unit = stopping.synchronized(if (!stopping.get) Control.release(control))
@@ -58,8 +62,7 @@ final class Run private[headrace] (
       }) {
       val waiter = new Thread(
         () => {
-          // After the hold no epoch can begin: the query either waits at the gate or sleeps until its next trigger.
-          while (query.isActive && !Control.held(control, 20L) && query.status.isTriggerActive) ()
+          while (!isHeldWithin(20L)) ()
           stop()
         },
         s"headrace-stop-$id")
@@ -69,6 +72,7 @@ final class Run private[headrace] (
 
   /** Stops now. The next start repeats an epoch in flight. */
   def stop(): Unit = {
+    if (query.isActive) stopped = true // a query that has ended has failed on its own
     query.stop()
     end()
   }
@@ -100,6 +104,18 @@ final class Run private[headrace] (
     Control.drop(control)
     done()
   }
+}
+
+private object Run {
+
+  /** Whether a query sleeps between two triggers. Before its first one it reads its checkpoint, and an interrupt would break that off. */
+  def isAsleep(status: StreamingQueryStatus): Boolean = !status.isTriggerActive && !status.message.startsWith("Initializing")
+
+  /** Whether the interrupt of a stop has caused this failure. Spark knows the exceptions of a thread that is interrupted, but not that of
+    * the next use of the file that the interrupt has closed.
+    */
+  def isInterrupt(failure: Throwable): Boolean =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(20).exists(_.isInstanceOf[ClosedChannelException])
 }
 
 /** Triggers an epoch when processing time has moved, so that alarms ring without input: each second, or whenever a manual clock is moved.
