@@ -8,12 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from headrace.points import OF_SINKS, POINTS
 
 CHILD = Path(__file__).with_name("child.py")
 FILES, ROWS = 2, 6
 
 
+@pytest.mark.full
 def test_each_point_is_passed_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for file in range(FILES):

@@ -110,6 +110,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
+@pytest.mark.full
 def test_installed_beside_its_dependencies(installed: Path, tmp_path: Path) -> None:
     use(installed, tmp_path)
 

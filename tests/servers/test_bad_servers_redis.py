@@ -160,6 +160,7 @@ def lookup_error(redis: Redis, url: str, **options: Any) -> str:
     return re.sub(r"\n  at .*", "", str(raised.value)).replace(f":{redis.encrypted} ", ":PORT ")
 
 
+@pytest.mark.full
 @problem(
     LOOK,
     "a wrong password",

@@ -92,6 +92,7 @@ def test_a_broker_that_stays_away(other_broker: Broker, tmp_path: Path, says: st
     assert Counter(row["id"] for row in lines(tmp_path / "out")) == Counter(range(60))
 
 
+@pytest.mark.full
 @problem(
     WRITE,
     "the brokers restart within two minutes, in the middle of an epoch",

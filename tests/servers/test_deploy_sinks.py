@@ -21,6 +21,7 @@ def test_postgresql(pg: Served, tmp_path: Path) -> None:
     corrected.check(tmp_path, lambda rows, place: rows.write.jdbc(pg.url, place, key="k", name="sums", **pg.options), 3)
 
 
+@pytest.mark.full
 def test_postgresql_while_the_job_runs(pg: Served, tmp_path: Path) -> None:
     corrected.check_running(tmp_path, lambda rows, place: rows.write.jdbc(pg.url, f"r_{place}", key="k", name="sums", **pg.options))
 

@@ -24,6 +24,7 @@ def put(folder: Path, n: int) -> None:
     (folder / "in" / f"{n}.json").write_text(json.dumps({"n": n}) + "\n")
 
 
+@pytest.mark.full
 def test_topics_of_the_parent(broker: Broker, tmp_path: Path) -> None:
     topic, own = (broker.create_topic(name, 1) for name in ("fork-parent", "fork-own"))
     first, second = tmp_path / "first", tmp_path / "second"

@@ -67,6 +67,7 @@ def among(partitions: int) -> dict[str, dict[str, set[int]]]:
     return {kind: {key: {murmur2(key.encode()) % partitions} for key in KEYS} for kind in ("upsert", "changes", "debezium", "by")}
 
 
+@pytest.mark.full
 def test_sinks(broker: Broker, tmp_path: Path) -> None:
     one = Growing(broker, tmp_path)
     assert one.run(0, partitions=2) == ()

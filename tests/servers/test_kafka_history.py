@@ -117,6 +117,7 @@ def test_a_topic_that_is_gone_and_one_in_its_place(broker: Broker, tmp_path: Pat
     assert drill.contents() == sorted(rows(0, 1) + rows(1))
 
 
+@pytest.mark.full
 def test_a_topic_that_is_replaced_while_a_job_runs(broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Clusters create what a producer asks for, where they are not told otherwise: nobody else need be at fault.
 

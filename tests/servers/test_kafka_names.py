@@ -17,6 +17,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 NAMES = ("out", "out-1", "out-1.", "out-start")
 
 
+@pytest.mark.full
 def test_each_has_its_own_transactions(broker: Broker, tmp_path: Path) -> None:
     """All write to one topic, so that they also have their markers at one place. At the end of an epoch the driver of each writes, too."""
     topic = broker.create_topic("names", 2)

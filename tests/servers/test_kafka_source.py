@@ -329,6 +329,7 @@ def test_gaps_stop_a_job_or_are_reported(broker: Broker, tmp_path: Path) -> None
     assert sorted(int(one["value"]) for one in lines) == [n for n in range(20) if n not in (11, 13)]
 
 
+@pytest.mark.full
 def test_where_a_partition_that_comes_begins_is_kept(broker: Broker, tmp_path: Path) -> None:
     """An epoch that was cut off is read again as it was, and no record of the partition is passed over without a word."""
     topic = broker.create_topic("source-begins")

@@ -27,6 +27,7 @@ def test_kafka(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch:
     run(ROOT / "docs" / "connectors" / "kafka.md", {"localhost:9092": broker.servers})
 
 
+@pytest.mark.full
 def test_correct(pg: Served, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tutorial: a mistake in a query is mended, and what was wrong in PostgreSQL with it."""
     monkeypatch.chdir(tmp_path)

@@ -199,6 +199,7 @@ def test_tables_that_are_gone(drill: Drill) -> None:
     drill.check()
 
 
+@pytest.mark.full
 def test_tables_that_go_during_a_run(drill: Drill, monkeypatch: pytest.MonkeyPatch) -> None:
     drill.put(1)
     for sink, key, lose, what in (

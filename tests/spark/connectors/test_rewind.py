@@ -129,6 +129,7 @@ def test_a_job_is_rewound_and_goes_on(drill: Drill, capsys: pytest.CaptureFixtur
     drill.check()
 
 
+@pytest.mark.full
 def test_it_is_cut_off_between_and_within_sinks(drill: Drill, monkeypatch: pytest.MonkeyPatch) -> None:
     """The job is refused until all sinks are back; each call goes on where the last one was cut off."""
 
@@ -149,6 +150,7 @@ def test_it_is_cut_off_between_and_within_sinks(drill: Drill, monkeypatch: pytes
     drill.check()
 
 
+@pytest.mark.full
 def test_it_comes_back_to_where_nothing_was_written(tmp_path: Path) -> None:
     """The copy is of the middle of the first epoch, which is done again."""
     drill = Drill(tmp_path)
@@ -166,6 +168,7 @@ def test_it_comes_back_to_where_nothing_was_written(tmp_path: Path) -> None:
     drill.check()
 
 
+@pytest.mark.full
 def test_sinks_that_cannot_come_back(tmp_path: Path) -> None:
     drill = Drill(tmp_path)
     drill.more = [

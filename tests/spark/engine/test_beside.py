@@ -103,6 +103,7 @@ def test_beside_and_promote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     assert promote(beside, paths={}).unchanged
 
 
+@pytest.mark.full
 def test_refusals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     add(tmp_path, 0)

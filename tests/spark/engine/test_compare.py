@@ -259,6 +259,7 @@ def keyed(folder: Path, columns: Mapping[str, str], key: str = "k") -> hr.Job:
     return hr.job("keyed", sums.write.files(folder / "out", format="json", mode="changes", name="out"))
 
 
+@pytest.mark.full
 def test_columns(tmp_path: Path) -> None:
     """A column that only one version has, a wider one, and one of another type."""
     put(tmp_path, "1", [{"k": k, "v": v} for k, v in ((1, 5), (1, 6), (2, 7))])
@@ -371,6 +372,7 @@ def programs(folder: Path, factor: int, out: str = "out") -> hr.Job:
     return hr.job("counted", counted.write.files(folder / out, format="json", name="counted_out"))
 
 
+@pytest.mark.full
 def test_programs(tmp_path: Path) -> None:
     """Handlers count, though a deploy keeps what they have written."""
     add(tmp_path, 0)
@@ -383,6 +385,7 @@ def test_programs(tmp_path: Path) -> None:
     assert compared.verdict == "differs"
 
 
+@pytest.mark.full
 def test_refusals(tmp_path: Path) -> None:
     state = tmp_path / "state"
     version = keyed(tmp_path, {"n": "count(*)"})
@@ -408,6 +411,7 @@ def test_refusals(tmp_path: Path) -> None:
     assert not (state / "candidate").exists()
 
 
+@pytest.mark.full
 def test_sinks_without_names(tmp_path: Path, spark: SparkSession) -> None:
     """The name of a sink behind a query operator changes with it; sinks of this process cannot return the rows of another run."""
 

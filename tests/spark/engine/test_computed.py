@@ -266,6 +266,7 @@ class Mended(Ratio):
     ratio = hr.Value("double", was=hr.expr("try_divide(large, small)"))
 
 
+@pytest.mark.full
 def test_an_expression_that_fails_for_a_card_loses_nothing(tmp_path: Path) -> None:
     step(tmp_path, Before, *FIRST)
     assert step(tmp_path, Ratio, ("a", "1.00")) == ["a 20.0"]

@@ -261,6 +261,7 @@ def test_a_query_without_an_epoch_becomes_one_with_another(tmp_path: Path, whole
     assert all(want.values())
 
 
+@pytest.mark.full
 def test_a_query_that_is_left_out_and_comes_back(tmp_path: Path) -> None:
     """A report says it once, and its sink goes on."""
     add(tmp_path, 0)
@@ -282,6 +283,7 @@ def test_a_query_that_is_left_out_and_comes_back(tmp_path: Path) -> None:
     run(job(tmp_path, sums, dearest, timed=False), tmp_path)
 
 
+@pytest.mark.full
 def test_a_folder_with_a_space_in_its_name(tmp_path: Path) -> None:
     """Spark's own reader of state does not find it."""
     folder = tmp_path / "of a job, 50% (ä)"
@@ -294,6 +296,7 @@ def test_a_folder_with_a_space_in_its_name(tmp_path: Path) -> None:
         run(job(folder, sums, counted), folder)
 
 
+@pytest.mark.full
 def test_a_sink_that_moves_to_another_query(tmp_path: Path) -> None:
     """A database knows the epochs of a sink by the query in which it began."""
 

@@ -99,6 +99,7 @@ def results(folder: Path) -> dict[str, list[str]]:
     return {name: sorted(json.dumps(row, sort_keys=True) for row in lines(folder / "out" / name)) for name in names}
 
 
+@pytest.mark.full
 def test_names_levels_and_queries(tmp_path: Path) -> None:
     moved, straight = tmp_path / "moved", tmp_path / "straight"
     lay_out(moved, 0)

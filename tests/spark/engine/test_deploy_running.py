@@ -84,6 +84,7 @@ def sums_of(folder: Path, over: int, also: Sequence[dict[str, int]] = ()) -> dic
     return {json.dumps({"k": k, "n": n[k], "s": s[k]}, sort_keys=True): 1 for k in n}
 
 
+@pytest.mark.full
 def test_deploy_roll_back_deploy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path, 0)
     state = tmp_path / "state"
@@ -353,6 +354,7 @@ def test_what_is_left_for_the_switch(rows: int, tmp_path: Path, monkeypatch: pyt
     assert run.error is None
 
 
+@pytest.mark.full
 def test_several_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shadow run follows the job, which goes on."""
     put(tmp_path, 0)
@@ -374,6 +376,7 @@ def test_several_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert run.error is None
 
 
+@pytest.mark.full
 def test_another_purpose_in_a_later_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shadow run begins anew: operators that it did not have would lack the rows of the first round."""
     put(tmp_path, 0)
@@ -397,6 +400,7 @@ def test_another_purpose_in_a_later_round(tmp_path: Path, monkeypatch: pytest.Mo
     assert run.error is None
 
 
+@pytest.mark.full
 def test_a_sender_that_cancels_while_the_job_switches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was prepared belongs to the process that switches."""
     put(tmp_path, 0)
@@ -438,6 +442,7 @@ def test_a_command_to_another_process(tmp_path: Path) -> None:
     assert "plan" not in json.loads((state / "history.jsonl").read_text())["arguments"]
 
 
+@pytest.mark.full
 def test_repaired_rows_that_come_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, 0)
     state = tmp_path / "state"
@@ -457,6 +462,7 @@ def test_repaired_rows_that_come_meanwhile(tmp_path: Path, monkeypatch: pytest.M
     assert run.error is None
 
 
+@pytest.mark.full
 def test_a_job_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was prepared for another purpose is prepared again, and after some attempts the deploy gives up."""
     put(tmp_path, 0)

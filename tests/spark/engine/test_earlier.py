@@ -195,6 +195,7 @@ job = hr.job("first", sums.write.files("out", format="json", mode="changes", nam
 """
 
 
+@pytest.mark.full
 def test_by_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """A number is a savepoint of that name, else an epoch."""
     monkeypatch.chdir(tmp_path)
@@ -277,6 +278,7 @@ def test_an_epoch_that_was_interrupted(point: str, tmp_path: Path, monkeypatch: 
     assert reads == [20, 40, 60]
 
 
+@pytest.mark.full
 def test_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is copied for an epoch to which no return is possible."""
     put(tmp_path, 0)

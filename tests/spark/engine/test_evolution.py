@@ -231,6 +231,7 @@ def test_what_is_kept_in_pages_buffers_and_times_goes_and_comes_back(tmp_path: P
     ]
 
 
+@pytest.mark.full
 def test_expiry_is_added_changed_and_removed(tmp_path: Path) -> None:
     def program(**expires: Any) -> Keeps:
         return Keeps({"x": "1", "y": "2"}, x=hr.Value("int", expires=expires.get("x")), y=hr.Value("int", expires=expires.get("y")))
@@ -266,6 +267,7 @@ class InTimeLater(InTime):
         hr.emit(card=self.key.card, seen=hr.f.concat(hr.lit("m "), self.m.get()))
 
 
+@pytest.mark.full
 def test_held_rows_are_handled_by_the_handlers_of_now(tmp_path: Path) -> None:
     for number, card in enumerate(("a", "b", "b", "b", "b", "b", "a"), 1):
         step(tmp_path, InTime, card, order="time")

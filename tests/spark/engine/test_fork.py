@@ -339,6 +339,7 @@ def test_changed_while_it_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [path.name for path in first.parent.iterdir()] == ["first"]
 
 
+@pytest.mark.full
 def test_a_table_of_the_parent(tmp_path: Path) -> None:
     """Several jobs may write to a table, but not a fork to that of its parent, or of the parent of that one."""
     add(tmp_path, 0)
@@ -392,6 +393,7 @@ def refused_later(version: hr.Job, checkpoint: Path) -> None:
     }
 
 
+@pytest.mark.full
 def test_refused_after_the_fork(tmp_path: Path) -> None:
     """A later version of a fork, before and after its first epoch, at a place of its parent, or of the parent of that one."""
     add(tmp_path, 0)
@@ -454,6 +456,7 @@ def test_sinks_without_a_mark(tmp_path: Path) -> None:
     assert got["one"][60:] == got["other"]
 
 
+@pytest.mark.full
 def test_life_after_a_fork(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A fork is a job like any other: `doctor`, savepoints, a deploy and a rollback, which never returns to the parent's sinks."""
     add(tmp_path, 0)
@@ -506,6 +509,7 @@ def test_interrupted(tmp_path: Path) -> None:
     assert sorted(path.name for path in first.parent.iterdir()) == ["first", "second"]
 
 
+@pytest.mark.full
 def test_letters(tmp_path: Path) -> None:
     """Repaired rows belong to the state; dead letters stay with the parent."""
     first, second = tmp_path / "state" / "first", tmp_path / "state" / "second"

@@ -410,6 +410,7 @@ class Longest(hr.Program):
             hr.emit(k=e.k)
 
 
+@pytest.mark.full
 def test_a_long_list(tmp_path: Path, spark: Any) -> None:
     """Spark reads a large file in several partitions; the places in a list go on from one to the next."""
     texts = f"concat({', '.join(f'unhex(sha2(cast(id + {n}e6 as string), 512))' for n in range(3))})"

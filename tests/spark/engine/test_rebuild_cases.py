@@ -113,6 +113,7 @@ class Counts(hr.Program):
         hr.emit(k=self.key.k, n=self.n.get())
 
 
+@pytest.mark.full
 def test_a_program_with_other_keys(tmp_path: Path) -> None:
     """Its state is made anew, and its sink goes on with the rows of now."""
 
@@ -139,6 +140,7 @@ def test_a_program_with_other_keys(tmp_path: Path) -> None:
     assert later(lines(tmp_path / "rows_out")[before:]) == later(lines(tmp_path / "fresh")[fresh:]) != []
 
 
+@pytest.mark.full
 def test_a_sealed_job(tmp_path: Path) -> None:
     """It was read to its end, and all its windows are closed."""
 
@@ -156,6 +158,7 @@ def test_a_sealed_job(tmp_path: Path) -> None:
     assert not run(job(15, "windows"), tmp_path, flush=True).epochs
 
 
+@pytest.mark.full
 def test_rows_that_were_late(tmp_path: Path) -> None:
     """The windows dropped rows, and what a new version builds on them must match: it gets windows without the loss."""
 
@@ -179,6 +182,7 @@ def test_rows_that_were_late(tmp_path: Path) -> None:
         assert held(tmp_path / "old" / name) == held(tmp_path / "fresh" / name) != {}
 
 
+@pytest.mark.full
 def test_deploys_before_the_next_run(tmp_path: Path) -> None:
     """The corrections of the first never reached the sink: those of the second are for what it holds."""
     add(tmp_path, 0)
@@ -194,6 +198,7 @@ def test_deploys_before_the_next_run(tmp_path: Path) -> None:
     assert deployment.unchanged
 
 
+@pytest.mark.full
 def test_a_history_that_is_gone(tmp_path: Path) -> None:
     add(tmp_path, 0)
     add(tmp_path, 1)
@@ -264,7 +269,8 @@ TYPES = """
 """
 
 
-@pytest.mark.parametrize("zone", ["America/New_York", pytest.param("UTC", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("zone", ["America/New_York", "UTC"])
 def test_equal_rows_are_not_corrected(zone: str, tmp_path: Path, spark: Any) -> None:
     """Another text for the same rows: what a sink holds is recognised, whatever its system makes of the types."""
     before = spark.conf.get("spark.sql.session.timeZone")
@@ -336,6 +342,7 @@ def test_a_table_that_is_not_of_the_job_alone(others: bool, tmp_path: Path) -> N
     assert (table.verdict, table.retracted > 0) == ("corrected", True)
 
 
+@pytest.mark.full
 def test_a_correction_that_waits_is_not_lost(tmp_path: Path) -> None:
     """A later deploy, of another part or in other partitions, delivers it, too."""
 
@@ -376,6 +383,7 @@ def test_a_correction_waits_for_its_sink(tmp_path: Path) -> None:
     assert held(tmp_path / "sums") == held(tmp_path / "fresh") != {}
 
 
+@pytest.mark.full
 def test_a_sink_that_moves(tmp_path: Path) -> None:
     """Its new place gets all rows, and a start continues there."""
 
@@ -460,6 +468,7 @@ def test_a_program_behind_a_rebuilt_operator_goes_on(tmp_path: Path) -> None:
     assert held(tmp_path / "tallies") != before
 
 
+@pytest.mark.full
 def test_names_that_mean_something_in_a_scan(tmp_path: Path) -> None:
     names = ("_position", "_file", "_broken", "_problem", "_tombstone", "_epoch", "_time", "_last", "_most", "c1")
 
@@ -475,6 +484,7 @@ def test_names_that_mean_something_in_a_scan(tmp_path: Path) -> None:
     assert held(tmp_path / "named") == held(tmp_path / "fresh") != {}
 
 
+@pytest.mark.full
 def test_queries_that_become_one_at_different_times(tmp_path: Path) -> None:
     """Two queries without state are at different watermarks: the windows over both close once."""
 
@@ -501,6 +511,7 @@ def test_queries_that_become_one_at_different_times(tmp_path: Path) -> None:
     assert next(each) == next(each) != []
 
 
+@pytest.mark.full
 def test_operators_that_forget(tmp_path: Path) -> None:
     """What they have forgotten depends on the cut into epochs: with a new operator behind them, they are made anew as well."""
 
@@ -522,6 +533,7 @@ def test_operators_that_forget(tmp_path: Path) -> None:
         assert held(tmp_path / "out" / name) == held(tmp_path / "fresh" / name) != {}
 
 
+@pytest.mark.full
 def test_a_filter_behind_operators_that_forget(tmp_path: Path) -> None:
     """Only the filter of a sink changes. Sums began again that a rebuild would not forget, and their next retractions must match."""
 
@@ -555,6 +567,7 @@ job = hr.job("shop", *sinks)
 """
 
 
+@pytest.mark.full
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A rollback is to the version as it was written: no column that the optimiser leaves out makes it another one."""
     monkeypatch.chdir(tmp_path)

@@ -121,6 +121,7 @@ def test_interrupted_in_its_epoch(point: str, tmp_path: Path, monkeypatch: pytes
     assert there(tmp_path) == wanted(tmp_path, 40) != new
 
 
+@pytest.mark.full
 def test_a_replacement_that_waits(tmp_path: Path) -> None:
     """A deploy before the next run replaces the rows that the sinks still have, unless the user says otherwise."""
     add(tmp_path, 0)
@@ -136,6 +137,7 @@ def test_a_replacement_that_waits(tmp_path: Path) -> None:
     assert there(tmp_path) == (Counter(), earlier[1], Counter())
 
 
+@pytest.mark.full
 def test_lakes(tmp_path: Path) -> None:
     """Delta and Iceberg, with a key and without, read by DuckDB."""
     catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}

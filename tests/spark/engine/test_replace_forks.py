@@ -36,6 +36,7 @@ def test_a_fork_while_a_replacement_waits(tmp_path: Path) -> None:
     assert there(tmp_path) == wanted(tmp_path, 40)
 
 
+@pytest.mark.full
 def test_a_fork_whose_sink_cannot_replace_rows(tmp_path: Path) -> None:
     """It is filled, although its parent's rows were to be replaced: it holds none."""
     add(tmp_path, 0)
@@ -68,6 +69,7 @@ def test_a_fork_that_replaces(tmp_path: Path) -> None:
     assert there(tmp_path) == wanted(tmp_path, 10)
 
 
+@pytest.mark.full
 def test_a_version_beside_its_job_is_promoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     add(tmp_path, 0)

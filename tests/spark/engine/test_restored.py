@@ -180,6 +180,7 @@ LOST: dict[str, tuple[Callable[[Shop], Path], str]] = {
 }
 
 
+@pytest.mark.full
 def test_parts_that_are_gone(shop: Shop, tmp_path: Path) -> None:
     """Each is refused by its code, and with the part put back the job goes on exactly."""
     for name, (part, code) in LOST.items():

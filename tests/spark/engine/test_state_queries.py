@@ -226,6 +226,7 @@ def test_every_table_of_every_epoch_that_is_kept(tmp_path: Path) -> None:
     assert last["whole"] == Counter([(0, 0, None)])
 
 
+@pytest.mark.full
 def test_columns_and_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inputs, state = Input(tmp_path, 3), tmp_path / "state"
     inputs.first()

@@ -52,6 +52,7 @@ def test_the_bags_of_wrappers_are_known(runs: list[Ran]) -> None:
     assert bags["join that expires, changing"] == {fourth}
 
 
+@pytest.mark.full
 def test_every_page_of_a_large_bag_is_known_and_read(again: Ran) -> None:
     [state] = again.states
     assert {name: (kept.stored, kept.known) for name, kept in state.items() if kept.stored != kept.known} == {}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.full
 def test_jars_and_scala_are_there_for_driver_and_executors(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Scala that reads the kernel, Spark and a jar of its own, of which a data source is found by Spark as one of its own is."""
     compile.kernel_jar()

@@ -159,6 +159,7 @@ def run(script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 def test_a_session_that_plain_pyspark_made_gets_the_kernel_after_a_restart_too() -> None:
     done = run("""
         from pyspark.sql import SparkSession

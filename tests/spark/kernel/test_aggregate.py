@@ -206,6 +206,7 @@ def test_sketches(spark: SparkSession) -> None:
     check(spark, BATCHES, [call for calls in SKETCHES.values() for call in calls])
 
 
+@pytest.mark.full
 def test_sketches_of_sketches(spark: SparkSession) -> None:
     """A sketch of each (k, b) by Spark itself; those of a k are put together."""
     columns = {name: f"s{i}" for i, name in enumerate(MERGES)}
@@ -296,6 +297,7 @@ object Longest {
 """
 
 
+@pytest.mark.full
 def test_user_defined_aggregates_of_the_jvm(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "Longest.scala").write_text(LONGEST)

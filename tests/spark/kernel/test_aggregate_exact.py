@@ -43,6 +43,7 @@ def nearest(exact: Fraction) -> float:
         return INF if exact > 0 else -INF
 
 
+@pytest.mark.full
 def test_nothing_is_left_of_large_values(spark: SparkSession) -> None:
     """Added and taken away, they leave what was there; a running sum of doubles would have lost it."""
     small, large = ("a", 0.1, 1.0), ("a", 1e300, 1.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 import headrace as hr
 from headrace.jvm.session import jvm
 from tests.scale import FULL
@@ -19,6 +21,7 @@ def test_random_rows(trials: Trials) -> None:
     trials("headrace.wire.CombinedTrial", "random", 1, TRIALS)
 
 
+@pytest.mark.full
 def test_where_rows_differ_it_is_given_up(trials: Trials) -> None:
     trials("headrace.wire.CombinedTrial", "pays")
 

@@ -77,6 +77,7 @@ def test_thirty_days_of_twenty_epochs_a_second(trial: Trial) -> None:
     assert float(written) < 4
 
 
+@pytest.mark.full
 def test_the_log_of_spark_is_carried_on(trial: Trial, tmp_path: Path) -> None:
     """Its last compaction is all before it; what a merge has left is read once and goes."""
 

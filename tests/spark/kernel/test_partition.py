@@ -66,6 +66,7 @@ def small_buffers(spark: SparkSession) -> Iterator[None]:
         spark.conf.unset(name)
 
 
+@pytest.mark.full
 def test_partitions_on_disk_stay_equal_to_batch(spark: SparkSession, small_buffers: None) -> None:
     run(QUERIES, {"t": SCHEMA}, changing(1, 6), restarts=[3], spark=spark)
 

@@ -354,6 +354,7 @@ def test_a_dead_timer_for_the_past_is_dead_at_the_moment_it_fires(spark: SparkSe
     assert json.loads(tried.dead()[0][1])["at"] == "1970-01-01T00:00:04.000000Z"
 
 
+@pytest.mark.full
 def test_rows_that_each_set_a_timer_for_one_time_are_no_loop(spark: SparkSession, tmp_path: Path) -> None:
     """More rows than timers may fire at one time without one: time goes on for the rows in between."""
     schema = "k string, n int, ts timestamp"

@@ -254,6 +254,7 @@ def test_partition_folders_are_spelled_as_spark_spells_them(make_query: Callable
     assert [json.loads(line) for line in content] == [{"v": 1}, {"v": 2}]
 
 
+@pytest.mark.full
 def test_many_partition_values_keep_few_files_open(make_query: Callable[..., Query], tmp_path: Path) -> None:
     out = tmp_path / "out"
     query = make_query([files_sink(1, "p int, v int", out, "csv", ("p",))])

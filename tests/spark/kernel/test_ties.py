@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.scale import FULL
 from tests.spark.kernel.conftest import Trials
 
@@ -13,6 +15,7 @@ def test_random_histories(trials: Trials) -> None:
     trials(MAIN, "random", 1, 20_000 if FULL else 300)
 
 
+@pytest.mark.full
 def test_what_an_epoch_of_a_large_partition_costs(trials: Trials) -> None:
     """It sends what differs and reads a few pages, whether a row comes within a tie or pushes out a thousand."""
     trials(MAIN, "large", 1_000_000 if FULL else 50_000)

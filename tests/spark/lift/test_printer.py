@@ -74,6 +74,7 @@ def test_what_is_printed_means_the_same(spark: SparkSession, t: DataFrame, secti
         assert different(chunk, columns(original), columns(got)) == []
 
 
+@pytest.mark.full
 def test_rows_that_are_made_are_the_same(spark: SparkSession, t: DataFrame) -> None:
     """Generators and whole queries, each a part of one union: its text, a row and the type of the row."""
     queries = [f"SELECT {use.text} FROM t" for use in USES["generators"]] + [use.text for use in USES["queries"]]

@@ -23,6 +23,7 @@ def put(folder: Path, mode: Any = "overwrite", **rows: str) -> None:
     write_deltalake(folder, pa.table({"k": pa.array(rows, pa.string()), "v": pa.array(rows.values(), pa.string())}), mode=mode)
 
 
+@pytest.mark.full
 def test_the_newest_version_is_read_when_the_last_one_is_too_old(shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And not where there is no newer one."""
     from headrace.connectors.delta import Lookup

@@ -67,6 +67,7 @@ def at(second: int) -> str:
     return f"2026-01-01 00:{second // 60:02}:{second % 60:02}"
 
 
+@pytest.mark.full
 @runs(2, 10)
 @given(seed=st.integers(0, 2**32))
 def test_the_cuts_of_epochs_make_no_difference(seed: int) -> None:

@@ -228,10 +228,12 @@ def test_a_value_means_in_each_verb_what_spark_says(spark: SparkSession) -> None
     check(spark, some(VALUES, 4), are_truths=False, seed=1)
 
 
+@pytest.mark.full
 def test_a_condition_means_in_each_verb_what_spark_says(spark: SparkSession) -> None:
     check(spark, some(TRUTHS, 2), are_truths=True, seed=3)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(20 if FULL else 1))
 def test_texts_made_of_them(spark: SparkSession, seed: int) -> None:
     random_values, random_truths = random_texts(seed, 10 if FULL else 3)

@@ -146,6 +146,7 @@ def test_a_key_is_forgotten_while_time_goes_on(spark: SparkSession) -> None:
         assert keys(h) == 0
 
 
+@pytest.mark.full
 def test_without_keys(spark: SparkSession) -> None:
     """Rows that only have to be near each other: each auction is in all shards, and told of once when it is late."""
     rng = random.Random(4)
@@ -225,6 +226,7 @@ def _on(span: str) -> Any:
     return F.expr(f"bidder = seller AND {span}")
 
 
+@pytest.mark.full
 def test_what_stands_behind(spark: SparkSession) -> None:
     """Event time goes on behind such a join: windows over it close, and another join by time forgets."""
     with Harness() as h:

@@ -205,6 +205,7 @@ def forgotten(users: SparkSession) -> None:
     users.sql("DROP TEMPORARY FUNCTION geometric_mean")
 
 
+@pytest.mark.full
 def test_a_session_without_the_function(users: SparkSession, tmp_path: Path) -> None:
     """Each way to a start: the query is built again, the verbs are, the job is there or was stored as a plan."""
     job = hr.job("means", by_verbs().write.files(str(tmp_path / "out"), format="json", mode="changes"))

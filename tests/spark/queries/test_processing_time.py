@@ -92,6 +92,7 @@ def rows_of(out: Collected, epoch: int) -> list[Any]:
     return [row for row in out.rows() if row[0].startswith(str(epoch))]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", SEEDS)
 def test_windows_close_by_the_clock(spark: SparkSession, seed: int) -> None:
     rng = random.Random(f"processing {seed}")

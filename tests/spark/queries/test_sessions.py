@@ -186,6 +186,7 @@ def test_sessions_close(spark: SparkSession, seed: int) -> None:
         assert sorted(one["late"] for one in counts if one["late"]) == sorted(2 * [n for n in (model.judged_late, each.judged_late) if n])
 
 
+@pytest.mark.full
 def test_sessions_of_windows(spark: SparkSession) -> None:
     """What an operator made comes in time, also when it is taken back in the epoch in which its window closes."""
     rng = random.Random(2)

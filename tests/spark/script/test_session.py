@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pexpect
+import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -27,6 +28,7 @@ def surroundings(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.full
 def test_changes_for_a_program_that_reads_lines(tmp_path: Path) -> None:
     script = """
         CREATE SOURCE ticks WITH (connector = 'rate', rows_per_second = 10);

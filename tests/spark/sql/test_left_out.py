@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
+import pytest
+
 import headrace as hr
 from headrace.ops import Join
 from headrace.ops.stream import Stream
@@ -115,6 +117,7 @@ def epochs(seed: int, count: int) -> list[dict[str, list[Change]]]:
     return history
 
 
+@pytest.mark.full
 def test_against_batch_without_them(spark: SparkSession) -> None:
     queries = [*VALUES, *(query for name, keys in KEYS.items() for query in conditions(name, keys))]
     if not FULL:

@@ -101,6 +101,7 @@ def worth(rows: list[dict[str, Any]]) -> Decimal:
     return sum((row["balance"] if row["_change"] == "insert" else -row["balance"] for row in rows), Decimal(0))
 
 
+@pytest.mark.full
 def test_every_sink_holds_the_total_at_every_epoch(tmp_path: Path) -> None:
     put(tmp_path / "accounts", "0.json", [("+", row) for row in OPENED], ("account", "opened"))
     all_epochs = list(epochs(2))
