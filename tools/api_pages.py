@@ -219,6 +219,8 @@ def _connectors(verb: str) -> Iterator[Entry]:
             else:
                 own = [one for one in taken if one.name not in common]
                 yield Entry(f"{where}.{name}", call, _doc(cls), tuple(own), options=more, depth=3)
+    if verb == "read":
+        yield _entry("hr.read.hybrid", type(hr.read).hybrid, depth=3)
 
 
 def _more(verb: str, common: list[str], page: Path | None) -> str:

@@ -708,8 +708,29 @@ def lookups() -> hr.Job:
     )
 
 
+def hybrid() -> hr.Job:
+    """History, then live, cut at a time."""
+    rows = hr.read.hybrid(read("archive"), then=read("rows"), at="2026-01-01 12:00:00")
+    return hr.job("hybrid", rows.write.files("result/rows", format="json", name="rows_out"))
+
+
 PLANS = {
     job.__name__: job
-    for job in (everything, kafka, kafka_sinks, queries, frequent, as_of, times, windows, visits, contracts, lakes, databases, lookups)
+    for job in (
+        everything,
+        kafka,
+        kafka_sinks,
+        queries,
+        frequent,
+        as_of,
+        times,
+        windows,
+        visits,
+        contracts,
+        lakes,
+        databases,
+        lookups,
+        hybrid,
+    )
 }
 """The jobs whose plan alone is kept, by name."""

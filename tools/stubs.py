@@ -67,6 +67,7 @@ def read() -> str:
     return f'''{NOTE}
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from headrace.ops.stream import Stream
@@ -76,6 +77,9 @@ class Read:
     """The sources, by connector: `hr.read.<connector>(…)` returns a stream. `dir(hr.read)` lists the connectors."""
 
 {methods("Source", "Stream")}
+    def hybrid(self, history: Stream, *, then: Stream, at: str | datetime | None = None) -> Stream:
+        """Reads history to its end, and then live rows, as one source with one watermark. A restart goes on where the job was."""
+
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Stream]: ...
 

@@ -84,6 +84,7 @@ CODES: dict[str, Code] = {
     "WHEN_WITHOUT_WITH": Code("ProgramError", "user", "a `when` or `each` without a `with` statement"),
     # ops
     "BAD_EXPECTATION": Code("PlanError", "user", "an invalid expectation"),
+    "BAD_HYBRID": Code("PlanError", "user", "streams that cannot be read one after the other"),
     "BAD_JOIN": Code("PlanError", "user", "an invalid join"),
     "BAD_LOOKUP": Code("PlanError", "user", "an invalid lookup"),
     "BAD_QUERY": Code("PlanError", "user", "a query that is invalid or cannot be maintained incrementally"),

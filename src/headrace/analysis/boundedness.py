@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from headrace.ops import Source, groups, kinds, sources_of
+from headrace.ops import Source, groups, kinds, sources_of, turns
 from headrace.ops.operator import operator
 from headrace.plan import Fact, Node, Plan, fact, order
 
 
 @fact("rows")
 def rows(plan: Plan) -> Mapping[str, Fact]:
-    """Return for each source whether it ends, the order in which it is read and its kind; for query operators, the kind."""
+    """Return for each source whether it ends, its order, its kind and what is read before it; for query operators, the kind."""
     ends = [plan.nodes[name] for name in plan.sinks]
     changing, closing = kinds(ends), groups(ends)
     facts = {name: operator(node).row_fact(changing[node], closing.get(node)) for name, node in plan.nodes.items()}
-    return {name: rows for name, rows in facts.items() if rows is not None}
+    after = turns(plan.nodes.values())
+    return {name: _in_turn(rows, after.get(name, ())) for name, rows in facts.items() if rows is not None}
+
+
+def _in_turn(rows: Fact, after: tuple[str, ...]) -> Fact:
+    return replace(rows, text=f"{rows.text}, after {' and '.join(after)}") if after else rows
 
 
 def bounded(plan: Plan) -> bool:

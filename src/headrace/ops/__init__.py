@@ -14,6 +14,7 @@ from headrace.ops.facts.kind import kind_of, kinds
 from headrace.ops.facts.time import event_time
 from headrace.ops.filter import Filter
 from headrace.ops.generate import Generated
+from headrace.ops.hybrid import Hybrid, cuts_of, turns
 from headrace.ops.join import Join
 from headrace.ops.ledger import Ledger
 from headrace.ops.lookup import Lookup, lookups_of
@@ -40,6 +41,7 @@ __all__ = [
     "Expect",
     "Filter",
     "Generated",
+    "Hybrid",
     "Interval",
     "Join",
     "Ledger",
@@ -59,6 +61,7 @@ __all__ = [
     "Watermark",
     "Windows",
     "closing",
+    "cuts_of",
     "event_time",
     "groups",
     "intervals",
@@ -70,5 +73,6 @@ __all__ = [
     "sinks_of",
     "sources_of",
     "stateful_of",
+    "turns",
     "unique",
 ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, NoReturn
 
 from headrace.errors import HeadraceError, here
 from headrace.masking import leaving
 from headrace.ops.feeding import taken
+from headrace.ops.handle import other_stream
+from headrace.ops.hybrid import hybrid
 from headrace.ops.signatures import described, names
 from headrace.ops.source import source
 from headrace.ops.stream import Stream
@@ -46,6 +49,37 @@ class Read:
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         raise unnamed("Source")
+
+    def hybrid(self, history: Stream, *, then: Stream, at: str | datetime | None = None) -> Stream:
+        """Reads history to its end, and then live rows, as one source with one watermark. A restart goes on where the job was.
+
+        The sources of `then` are not read before those of `history` have ended. Where the live rows begin is fixed in the first epoch, so
+        that none is missed that comes while history is read. Give both sources the same watermark; verbs without state may follow them.
+
+        If both have some rows, cut them at a time, or remove the rows that come twice: `.dedupe(on="id", expires="3 days")`.
+
+        Args:
+            history: A stream of sources that end: files, a table, a topic with an end.
+            then: A stream of the same columns.
+            at: A time: rows of history since then and live rows before it are left out, by event time. Rows without a time stay. A text is
+                in the job's time zone.
+
+        Raises:
+            PlanError: `BAD_HYBRID` if history does not end, if the watermarks differ, if an operator of the streams keeps state, or if a
+                source would have to end before it is read; `NO_WATERMARK` for `at` without event time; `UNION_COLUMNS` if the columns
+                differ; `BAD_INPUT` if an argument is no stream.
+
+        Examples:
+            >>> import headrace as hr
+            >>> a, b, c = ("a", "2026-01-01 09:00:00"), ("b", "2026-01-02 09:00:00"), ("c", "2026-01-03 09:00:00")
+            >>> archive = hr.read.memory([a, b], "card string, ts timestamp", name="archive").watermark("ts", "5 minutes")
+            >>> live = hr.read.memory([b, c], "card string, ts timestamp", name="live").watermark("ts", "5 minutes")
+            >>> rows = hr.read.hybrid(archive, then=live, at="2026-01-02 00:00:00")
+            >>> [row["card"] for row in hr.collect(rows)]
+            ['a', 'b', 'c']
+        """
+        nodes = [other_stream(stream, "read.hybrid", "hr.read.hybrid(history, then=live)")._node for stream in (history, then)]
+        return Stream(hybrid(nodes[0], nodes[1], at))
 
     def __getattr__(self, connector: str) -> Callable[..., Stream]:
         if connector.startswith("_"):

@@ -1,6 +1,7 @@
 # Written by tools/stubs.py from the connectors that come with headrace; a test compares.
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from headrace.ops.stream import Stream
@@ -134,6 +135,9 @@ class Read:
         name: str | None = None,
     ) -> Stream:
         """Reads constant rows that are part of the plan."""
+
+    def hybrid(self, history: Stream, *, then: Stream, at: str | datetime | None = None) -> Stream:
+        """Reads history to its end, and then live rows, as one source with one watermark. A restart goes on where the job was."""
 
     # A connector of another package.
     def __getattr__(self, connector: str) -> Callable[..., Stream]: ...

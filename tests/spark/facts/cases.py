@@ -31,6 +31,7 @@ def stateless(i: Inputs) -> dict[str, Case]:
         "generate": Case("generate", hr.sql("SELECT k, n, x FROM sums LATERAL VIEW explode(array(n, -n)) AS x", sums=sums)),
         "windows": Case("windows", i.rows.window(hr.hop("ts", "10 minutes", "5 minutes"))),
         "union": Case("union", sums.union(weighed.select("k", n="CAST(v AS bigint)"))),
+        "hybrid": Case("hybrid", hr.read.hybrid(i.plain, then=weighed.select("k", v="v"))),
         "changes": Case("changes", sums.changes()),
         "output": Case("output", i.rows.window(hr.tumble("ts", "1 hour")).group_by("window_end").agg(n="count(*)").output("late")),
         "lookup": Case("lookup", i.plain.lookup(table, on={"k": "name"})),

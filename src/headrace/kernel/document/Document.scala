@@ -40,12 +40,15 @@ object DocumentText {
   implicit val reader: Reader[DocumentText] = Reader.of("DocumentText")(of)
 }
 
-/** A source: how to read its scan and its `repaired` rows, what to do with `malformed` lines, and where its rows go. */
+/** A source: how to read its scan and its `repaired` rows, what to do with `malformed` lines, and where its rows go. It is read when the
+  * sources `after` which it comes have ended.
+  */
 final case class SourceText(
     name: String,
     schema: StructType,
     reader: JsonNode,
     repaired: Option[JsonNode],
+    after: Option[Seq[String]],
     malformed: String,
     watermark: Option[WatermarkText],
     routes: Seq[RouteText],
@@ -57,6 +60,7 @@ object SourceText {
     f[StructType]("schema"),
     f[JsonNode]("reader"),
     f.maybe[JsonNode]("repaired"),
+    f.maybe[Seq[String]]("after"),
     f[String]("malformed"),
     f[Option[WatermarkText]]("watermark"),
     f[Seq[RouteText]]("routes"),
@@ -64,11 +68,11 @@ object SourceText {
   implicit val reader: Reader[SourceText] = Reader.of("SourceText")(of)
 }
 
-/** The column of event time, and how late a row may come. */
-final case class WatermarkText(column: String, delayMs: Long)
+/** The column of event time, and how late a row may come. Times from `beforeUs` on do not move the watermark. */
+final case class WatermarkText(column: String, delayMs: Long, beforeUs: Option[Long])
 
 object WatermarkText {
-  private[document] def of(f: Fields): WatermarkText = WatermarkText(f[String]("column"), f[Long]("delay_ms"))
+  private[document] def of(f: Fields): WatermarkText = WatermarkText(f[String]("column"), f[Long]("delay_ms"), f.maybe[Long]("before_us"))
   implicit val reader: Reader[WatermarkText] = Reader.of("WatermarkText")(of)
 }
 

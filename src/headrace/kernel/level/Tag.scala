@@ -105,7 +105,7 @@ private[level] final class Tagging(spec: SourceSpec) {
       read += 1
       if (spec.watermark >= 0 && !row.isNullAt(spec.watermark)) {
         val time = row.getLong(spec.watermark)
-        if (time > latest) latest = time
+        if (time > latest && time < spec.before) latest = time
       }
       val weight = if (weightAt < 0) 1L else scan.getLong(weightAt)
       var i = 0

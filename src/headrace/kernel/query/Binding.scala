@@ -46,6 +46,7 @@ final class Binding(session: SparkSession, partitions: Int) {
       lines,
       text.malformed,
       text.watermark.fold(-1)(w => text.schema.fieldIndex(w.column)),
+      text.watermark.flatMap(_.beforeUs).getOrElse(Long.MaxValue),
       text.routes.map(route(_, text.schema, text.name)),
       text.dead.map(route(_, headrace.wire.Wire.deadSchema, text.name)))
   }

@@ -15,12 +15,12 @@ import org.apache.spark.sql.streaming.TimeMode
 /** The frame of a query, from sources to wire rows for the sinks. Spark plans are built only here. */
 final class Frames(session: SparkSession, carried: Carried) {
 
-  /** A source: tagged rows of its scans, by their keys, and its control rows, under one watermark. Downstream Spark knows no event time, so
-    * it drops nothing as late.
+  /** A source, or several that have one watermark: tagged rows of their scans, by their keys, and their control rows. Downstream Spark knows
+    * no event time, so it drops nothing as late.
     */
-  def source(scans: Seq[(String, LogicalPlan)], control: Option[LogicalPlan], delayMs: Option[Long]): LogicalPlan = {
+  def source(scans: Seq[(String, LogicalPlan)], controls: Seq[LogicalPlan], delayMs: Option[Long]): LogicalPlan = {
     val tagged = scans.map { case (key, scan) => stage(new Tag(carried, key), scan) }
-    val both = union(tagged ++ control.map(stage(new ControlRows, _)))
+    val both = union(tagged ++ controls.map(stage(new ControlRows, _)))
     delayMs.fold(both)(delay => stage(new Data, Inside.plan(frame(both).withWatermark(Frames.time, s"$delay milliseconds"))))
   }
 

@@ -17,7 +17,7 @@ import headrace.task.{Carried, Pool, Specs}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.streaming.state.headrace.Lineage
-import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Settings, StageStrategy, Time}
+import org.apache.spark.sql.headrace.{Inside, KeySortStrategy, Settings, StageStrategy, Time, Turns}
 import org.apache.spark.sql.streaming.Trigger
 
 /** The entry point from Python: starts a query from its document.
@@ -97,9 +97,12 @@ object Kernel {
       loader: TableLoader,
       withBags: Set[Int]): DataFrame = {
     val binding = new Binding(own, doc.partitions)
+    val awaited = doc.sources.flatMap(_.after).flatten.toSet
     def plan(source: SourceText, key: String): (String, LogicalPlan) = {
       def missing = new HeadraceKernelException("INTERNAL", s"no scan was given for the source $key", source.name)
-      key -> Inside.named(scans.getOrElse(key, throw missing), key)
+      val scan = Inside.named(scans.getOrElse(key, throw missing), key)
+      val inTurn = key == source.name && (source.after.nonEmpty || awaited(key))
+      key -> (if (inTurn) Turns.of(scan, Control.turn(control, key, source.after.getOrElse(Nil))) else scan)
     }
     val repaired = doc.sources.flatMap(s => s.repaired.map(r => s.name -> Repaired.of(r))).toMap
     def scansOf(source: SourceText): Seq[String] = source.name +: repaired.get(source.name).map(_.key).toSeq
@@ -118,8 +121,10 @@ object Kernel {
       }
     def controlOf(source: String): LogicalPlan = Inside.plan(Control.frame(own, control, source))
     val timed = doc.sources.exists(_.watermark.nonEmpty)
-    val tagged = doc.sources.map { s =>
-      frames.source(scansOf(s).map(key => key -> plans(key)), s.watermark.map(_ => controlOf(s.name)), s.watermark.map(_.delayMs))
+    val tagged = inTurn(doc.sources).map { group =>
+      val marked = group.filter(_.watermark.nonEmpty)
+      val delay = marked.flatMap(_.watermark).map(_.delayMs).headOption
+      frames.source(group.flatMap(scansOf).map(key => key -> plans(key)), marked.map(s => controlOf(s.name)), delay)
     }
     val all = frames.union(if (timed && doc.clock != "processing") tagged else tagged :+ frames.gate(controlOf(null)))
     val rows = doc.levels.zip(doc.retired).zipWithIndex.foldLeft(lookedUp(0, all)) { case (plan, ((level, retired), i)) =>
@@ -127,6 +132,14 @@ object Kernel {
     }
     frames.frame(if (doc.placed) frames.placed(rows) else rows)
   }
+
+  /** Sources in groups: those that are read one after the other have one watermark, as the one source that they are together. */
+  private def inTurn(sources: Seq[SourceText]): Seq[Seq[SourceText]] =
+    sources.foldLeft(Seq.empty[Seq[SourceText]]) { (groups, source) =>
+      def awaits(one: SourceText, other: SourceText) = one.after.exists(_.contains(other.name))
+      val (related, others) = groups.partition(_.exists(one => awaits(one, source) || awaits(source, one)))
+      others :+ (related.flatten :+ source)
+    }
 
   private def digest(text: String): String =
     MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)).take(12).map(b => f"$b%02x").mkString

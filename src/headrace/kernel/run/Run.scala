@@ -36,8 +36,11 @@ final class Run private[headrace] (
     * this returns normally; `exception` has the failure.
     */
   def processAllAvailable(): Unit =
-    try query.processAllAvailable()
-    catch { case _: org.apache.spark.sql.streaming.StreamingQueryException => () }
+    try {
+      query.processAllAvailable()
+      // Spark may have asked a source before the one whose end has brought its turn.
+      while (Control.hasTurned(control)) query.processAllAvailable()
+    } catch { case _: org.apache.spark.sql.streaming.StreamingQueryException => () }
 
   /** Moves sources forward in time: `{"charges": micros}`. */
   def publish(times: String): Unit = Control.publish(control, times)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.catalog.{Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{MicroBatchStream, Offset, ReadLimit, SupportsAdmissionControl}
+import org.apache.spark.sql.headrace.Turn
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
@@ -67,6 +68,18 @@ object Control {
   /** Undoes `hold`. */
   def release(id: String): Unit = running(id).foreach(_.release())
 
+  /** The turn of a source that is read after others. */
+  def turn(id: String, source: String, after: Seq[String]): Turn = {
+    val board = get(id)
+    new Turn {
+      override def hasCome: Boolean = board.areOver(after)
+      override def isOver(): Unit = board.end(source)
+    }
+  }
+
+  /** Whether a source has come to its end since this was asked last, so that it may be the turn of another one. */
+  def hasTurned(id: String): Boolean = running(id).exists(_.takeTurn())
+
   /** Rows (source, ts) of one source, or of all if `source` is null. Each call makes a separate scan, with its own offsets. */
   def frame(session: SparkSession, id: String, source: String): DataFrame = {
     // No user's source has such a name: it begins with a letter or digit, or with a character code between underscores.
@@ -80,6 +93,8 @@ private final class ControlBoard {
   private var times = TreeMap.empty[String, Long]
   private var holding = false
   private var waiting = 0
+  private var over = Set.empty[String]
+  private var turned = false
 
   def publish(newer: TreeMap[String, Long]): Unit = synchronized { times = ControlOffset.later(times, newer) }
 
@@ -101,6 +116,19 @@ private final class ControlBoard {
       left = (end - System.nanoTime + 999999L) / 1000000L
     }
     waiting > 0
+  }
+
+  def end(source: String): Unit = synchronized {
+    turned ||= !over(source)
+    over += source
+  }
+
+  def areOver(sources: Seq[String]): Boolean = synchronized(sources.forall(over))
+
+  def takeTurn(): Boolean = synchronized {
+    val was = turned
+    turned = false
+    was
   }
 
   /** Called on the query's own thread. `query.stop()` interrupts it here, which Spark handles as a normal stop. */

@@ -10,14 +10,14 @@ from itertools import takewhile
 from typing import Any
 
 from headrace.jvm.parts import Json
-from headrace.ops import Lookup, Sink, Source, kind_of, kinds
+from headrace.ops import Lookup, Sink, Source, cuts_of, kind_of, kinds, turns
 from headrace.ops.changes import CHANGE
 from headrace.ops.facts.outputs import DEAD_SCHEMA as DEAD
 from headrace.ops.inlet import Inlet
 from headrace.ops.operator import Consumer, Operator
 from headrace.ops.parts import OperatorText, RouteText
 from headrace.ops.relational import Stateful
-from headrace.plan import Place, Step, Unweigh
+from headrace.plan import Place, Step, Unweigh, order
 from headrace.plan.codec import without_sites
 from headrace.plan.meaning import MEANING
 from headrace.ports.weights import WEIGHT
@@ -68,14 +68,17 @@ def build(
         tuple(tuple(_lookup(node, identity, at, (asks or {}).get(str(node.name), {}), routes) for node in nodes) for nodes in rounds)
         for rounds in query.lookups
     )
+    settings = {**MEANING, **at.plan.settings}
+    nodes = order(query.sinks)
+    after, cuts = turns(nodes), cuts_of(nodes, settings["spark.sql.session.timeZone"])
     document = Document(
         format=FORMAT,
         job=at.plan.job,
         query=identity.name,
         partitions=partitions,
         clock=query.clock,
-        settings={**MEANING, **at.plan.settings},
-        sources=(*(_source(source, routes, readers) for source in query.sources), *_corrections(query, at, routes, readers)),
+        settings=settings,
+        sources=(*(_source(source, routes, readers, after, cuts) for source in query.sources), *_corrections(query, at, routes, readers)),
         levels=tuple(tuple(_operator(node, identity, at, routes) for node in level) for level in query.levels),
         retired=tuple(tuple(identity.retired(level)) for level, _ in enumerate(query.levels, 1)),
         sinks=(*(_sink(sink, identity, at, stages) for sink in query.sinks), _dead_sink(query, identity, stages)),
@@ -89,7 +92,13 @@ def build(
     return replace(document, fingerprint=hashlib.sha256(text.encode()).hexdigest()[:32]).to_json()
 
 
-def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, Any]]) -> SourceText:
+def _source(
+    source: Source,
+    routes: _Routes,
+    readers: Mapping[str, Mapping[str, Any]],
+    after: Mapping[str, tuple[str, ...]],
+    cuts: Mapping[str, int],
+) -> SourceText:
     name = str(source.name)
     mended = readers.get(repaired_scan(name))
     mark = source.watermark
@@ -98,8 +107,9 @@ def _source(source: Source, routes: _Routes, readers: Mapping[str, Mapping[str, 
         schema=source.schema,
         reader={"options": {}, **readers[name]},
         repaired=None if mended is None else dict(mended),
+        after=after.get(name),
         malformed=source.connect().malformed,
-        watermark=None if mark is None else WatermarkText(column=mark.column, delay_ms=mark.delay_ms),
+        watermark=None if mark is None else WatermarkText(column=mark.column, delay_ms=mark.delay_ms, before_us=cuts.get(name)),
         routes=routes.of(name, "main"),
         dead=routes.dead(name),
     )

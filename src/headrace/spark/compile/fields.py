@@ -14,20 +14,24 @@ from headrace.ops.parts import OperatorText, OutputText, RouteText
 
 @dataclass(frozen=True, kw_only=True)
 class WatermarkText(Part):
-    """The column of event time, and how late a row may come."""
+    """The column of event time, and how late a row may come. Times from `before_us` on do not move the watermark."""
 
     column: str
     delay_ms: int
+    before_us: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class SourceText(Part):
-    """A source: how to read its scan and its `repaired` rows, what to do with `malformed` lines, and where its rows go."""
+    """A source: how to read its scan and its `repaired` rows, what to do with `malformed` lines, and where its rows go. It is read when the
+    sources `after` which it comes have ended.
+    """
 
     name: str
     schema: Columns
     reader: Json
     repaired: Json | None = None
+    after: tuple[str, ...] | None = None
     malformed: str
     watermark: WatermarkText | None
     routes: tuple[RouteText, ...]

@@ -15,7 +15,7 @@ from headrace.analysis.lookups import require_steady
 from headrace.analysis.repeatable import require_repeatable
 from headrace.analysis.schemas import Schemas, check
 from headrace.errors import HeadraceError
-from headrace.ops import Lookup, Sink, Source, lookups_of, sinks_of, sources_of
+from headrace.ops import Lookup, Sink, Source, lookups_of, sinks_of, sources_of, turns
 from headrace.ops.facts.clock import Clock
 from headrace.ops.unclosed import require_closing
 from headrace.optimize import optimize
@@ -96,6 +96,7 @@ def _compiled(plan: Plan) -> SparkJob:
     require_closing([plan.nodes[name] for name in plan.sinks])
     require_expiry(plan)
     require_steady(plan)
+    turns(plan.nodes.values())
     schemas = check(plan)
     require_repeatable(plan, schemas)
     warn_of_casts(plan, schemas)
