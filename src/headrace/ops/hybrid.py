@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
 
-from headrace.errors import PlanError, here
+from headrace.errors import PlanError, Site, here
 from headrace.expr import col, lit
 from headrace.ops.columns import label
 from headrace.ops.facts.time import event_time
@@ -57,10 +58,12 @@ def turns(nodes: Iterable[Node]) -> Mapping[str, tuple[str, ...]]:
         history, live = (_names(branch) for branch in hybrid.branches)
         for name in live:
             before.setdefault(name, set()).update(history)
-    for hybrid in hybrids:
-        for name in _names(hybrid):
-            if name in _all_before(name, before):
-                raise _bad(f"the source {name} would have to end before it is read", "put each source in one place of one order", hybrid)
+    try:
+        TopologicalSorter(before).prepare()
+    except CycleError as cycle:
+        name = cycle.args[1][0]
+        site = next(hybrid.site for hybrid in hybrids if name in _names(hybrid))
+        raise _bad(f"the source {name} would have to end before it is read", "put each source in one place of one order", site) from None
     return {name: tuple(sorted(names)) for name, names in before.items()}
 
 
@@ -121,27 +124,20 @@ def _cut(history: Node, live: Node, at: datetime) -> tuple[Node, Node]:
 def _same_watermarks(sources: Iterable[Source]) -> None:
     """Refuse sources that could not have one watermark."""
     first, *others = sources
-    of = {one: None if one.watermark is None else (one.watermark.delay_ms, one.watermark.idle_ms) for one in (first, *others)}
     for other in others:
-        if of[other] != of[first]:
+        if _times(other) != _times(first):
             why = f"{label(first)} and {label(other)} have different watermarks"
             raise _bad(why, 'give both the same delay and idle time: .watermark("ts", "5 minutes")')
+
+
+def _times(source: Source) -> tuple[int, int | None] | None:
+    mark = source.watermark
+    return None if mark is None else (mark.delay_ms, mark.idle_ms)
 
 
 def _names(branch: Node) -> tuple[str, ...]:
     return tuple(str(one.name) for one in sources_of(order([branch])))
 
 
-def _all_before(name: str, before: Mapping[str, Iterable[str]]) -> set[str]:
-    seen: set[str] = set()
-    waiting = list(before.get(name, ()))
-    while waiting:
-        one = waiting.pop()
-        if one not in seen:
-            seen.add(one)
-            waiting.extend(before.get(one, ()))
-    return seen
-
-
-def _bad(why: str, hint: str, at: Node | None = None) -> PlanError:
-    return PlanError("BAD_HYBRID", f"this is not history, then live: {why}", hint=hint, site=at.site if at is not None else here())
+def _bad(why: str, hint: str, site: Site | None = None) -> PlanError:
+    return PlanError("BAD_HYBRID", f"these streams cannot be read one after the other: {why}", hint=hint, site=site or here())

@@ -20,7 +20,7 @@ plain = hr.read.files("/plain", format="json", schema=SCHEMA, name="plain")
 def test_history_without_an_end() -> None:
     check_error(
         """
-        BAD_HYBRID: this is not history, then live: endless never ends, so what follows would never be read
+        BAD_HYBRID: these streams cannot be read one after the other: endless never ends, so what follows would never be read
           at test_hybrid.py:*: lambda: hr.read.hybrid(endless, then=live),
           hint: leave follow=True out, or give it an end
           more: headrace error BAD_HYBRID
@@ -32,7 +32,7 @@ def test_history_without_an_end() -> None:
 def test_state_before_the_seam() -> None:
     check_error(
         """
-        BAD_HYBRID: this is not history, then live: top(archive) keeps state, and may still send rows when its sources have ended
+        BAD_HYBRID: these streams cannot be read one after the other: top(archive) keeps state, and may still send rows when its sources have ended
           at test_hybrid.py:*: lambda: hr.read.hybrid(archive.dedupe(on="id"), then=live),
           hint: read the sources first, then do the rest: hr.read.hybrid(history, then=live).dedupe(...)
           more: headrace error BAD_HYBRID
@@ -44,7 +44,7 @@ def test_state_before_the_seam() -> None:
 def test_one_source_in_both() -> None:
     check_error(
         """
-        BAD_HYBRID: this is not history, then live: archive is both history and live
+        BAD_HYBRID: these streams cannot be read one after the other: archive is both history and live
           at test_hybrid.py:*: lambda: hr.read.hybrid(archive, then=archive.filter("id > 1")),
           hint: give two sources: hr.read.hybrid(history, then=live)
           more: headrace error BAD_HYBRID
@@ -56,7 +56,7 @@ def test_one_source_in_both() -> None:
 def test_watermarks_that_differ() -> None:
     check_error(
         """
-        BAD_HYBRID: this is not history, then live: archive and slow have different watermarks
+        BAD_HYBRID: these streams cannot be read one after the other: archive and slow have different watermarks
           at test_hybrid.py:*: lambda: hr.read.hybrid(archive, then=slow),
           hint: give both the same delay and idle time: .watermark("ts", "5 minutes")
           more: headrace error BAD_HYBRID
@@ -81,7 +81,7 @@ def test_a_cut_without_event_time() -> None:
 def test_a_cut_that_is_no_time() -> None:
     check_error(
         """
-        BAD_HYBRID: this is not history, then live: 'yesterday' is not a time
+        BAD_HYBRID: these streams cannot be read one after the other: 'yesterday' is not a time
           at test_hybrid.py:*: lambda: hr.read.hybrid(archive, then=live, at="yesterday"),
           hint: write it so: at="2026-01-01 00:00:00"
           more: headrace error BAD_HYBRID

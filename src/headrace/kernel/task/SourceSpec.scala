@@ -5,8 +5,8 @@ import headrace.source.LineSpec
 import org.apache.spark.sql.types.StructType
 
 /** How a scan of a source becomes rows of `schema`. `key` identifies a scan within the query: a source has one scan, and a second one if it
-  * has repaired rows. `malformed` is the treatment of malformed records: `dead_letter`, `fail` or `skip`. `watermark` is the column of event time, -1 without one;
-  * only times before `before` (micros) move the watermark.
+  * has repaired rows. `malformed` is the treatment of malformed records: `dead_letter`, `fail` or `skip`.
+  * `watermark` is the column of event time, -1 without one; only times before `before` (micros) move the watermark.
   */
 final case class SourceSpec(
     key: String,
