@@ -75,7 +75,7 @@ class Read:
             >>> archive = hr.read.memory([a, b], "card string, ts timestamp", name="archive").watermark("ts", "5 minutes")
             >>> live = hr.read.memory([b, c], "card string, ts timestamp", name="live").watermark("ts", "5 minutes")
             >>> rows = hr.read.hybrid(archive, then=live, at="2026-01-02 00:00:00")
-            >>> [row["card"] for row in hr.collect(rows)]
+            >>> [card for card, _ in hr.collect(rows).rows()]
             ['a', 'b', 'c']
         """
         nodes = [other_stream(stream, "read.hybrid", "hr.read.hybrid(history, then=live)")._node for stream in (history, then)]

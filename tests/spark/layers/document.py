@@ -37,7 +37,7 @@ class _Document:
         clock = self._content["clock"]
         yield f"query {self._content['query']}" + ("" if clock == "none" else f" by {clock} time")
         for source in self._content["sources"]:
-            yield f"source {self._shown(source['name'])}"
+            yield f"source {self._shown(source['name'])}{self._turn(source)}"
             yield from self._routes(source["routes"], 1)
         rounds = self._content.get("lookups", [])
         for depth, level in enumerate([[], *self._content["levels"]]):
@@ -50,6 +50,12 @@ class _Document:
         for sink in self._content["sinks"]:
             if sink["name"] != DEAD_LETTERS:
                 yield f"sink {self._name(sink)}: {sink['schema']}"
+
+    def _turn(self, source: Mapping[str, Any]) -> str:
+        """Which sources it waits for, and from which time on its rows leave the watermark as it is."""
+        waits = ", ".join(self._shown(name) for name in source.get("after") or ())
+        before = (source.get("watermark") or {}).get("before_us")
+        return (f", after {waits}" if waits else "") + (f", watermark by rows before {before} µs" if before is not None else "")
 
     def _name(self, one: Mapping[str, Any]) -> str:
         return self._names[one["op"]]
