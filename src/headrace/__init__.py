@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from headrace.engine.portable import export_savepoint, import_savepoint
     from headrace.engine.state import State, state
     from headrace.engine.table import Table
+    from headrace.engine.why import why
     from headrace.errors import (
         CheckpointError,
         ConfigError,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     from headrace.spark.portable.contents import Portable
     from headrace.spark.run.run import Run
     from headrace.spark.run.summary import Summary
+    from headrace.spark.why.report import Why, WhyRow, WhyRows, WhyStep
     from headrace.sql.query import from_dataframe, sql
 
 __version__ = "0.1.0"
@@ -103,6 +105,7 @@ _PUBLIC = {
         "headrace.engine.portable": "export_savepoint import_savepoint",
         "headrace.engine.state": "State state",
         "headrace.engine.table": "Table",
+        "headrace.engine.why": "why",
         "headrace.errors": "CheckpointError ConfigError ConnectorError HeadraceError PlanError ProgramError RunError SchemaError",
         "headrace.expr": "Column case col expr f lit struct",
         "headrace.jvm.session": "session",
@@ -122,6 +125,7 @@ _PUBLIC = {
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.deploy.rewind": "Rewinding",
         "headrace.spark.deploy.rows_diff": "RowChange RowsDiff SinkRows",
+        "headrace.spark.why.report": "Why WhyRow WhyRows WhyStep",
         "headrace.spark.portable.contents": "Portable",
         "headrace.spark.run.run": "Run",
         "headrace.spark.checkpoint.savepoints": "Savepoint",
@@ -174,6 +178,10 @@ __all__ = [
     "Timer",
     "Value",
     "Verdict",
+    "Why",
+    "WhyRow",
+    "WhyRows",
+    "WhyStep",
     "broadcast",
     "case",
     "col",
@@ -217,6 +225,7 @@ __all__ = [
     "tumble",
     "watermark",
     "when",
+    "why",
 ]
 
 

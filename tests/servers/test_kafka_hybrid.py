@@ -68,7 +68,8 @@ def check(folder: Path) -> None:
 SEAM = ["after offsets are logged", "before sink commit@ids_out", "after sink commit@days_out", "after the record", "after the commit log"]
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 6))])
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(6))
 def test_killed_around_the_seam(seed: int, broker: Broker, tmp_path: Path) -> None:
     """Two kills: in one of the last epochs of history or the first ones of the topic, and in one of those that follow."""
     lay_out(tmp_path, broker, f"hybrid-{seed}")

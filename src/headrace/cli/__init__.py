@@ -34,6 +34,7 @@ from headrace.cli import (
     state,
     status,
     stop,
+    why,
 )
 from headrace.cli.options import in_options
 from headrace.cli.parser import Parser
@@ -41,7 +42,7 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, savepoint),
+    *(run, sql, explain, plan, schema, state, letters, savepoint, why),
     *(diff, compare, deploy, rescale, rollback, fork, promote, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )

@@ -11,6 +11,7 @@ from headrace.engine.letters import Letters, letters
 from headrace.engine.portable import export_savepoint, import_savepoint
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
+from headrace.engine.why import why
 from headrace.spark.checkpoint.savepoints import Savepoint
 from headrace.spark.deploy.deployment import Deployment, Diff, Verdict
 from headrace.spark.deploy.fork import Fork
@@ -19,6 +20,7 @@ from headrace.spark.deploy.rows_diff import RowChange, RowsDiff, SinkRows
 from headrace.spark.portable.contents import Portable
 from headrace.spark.run.run import Run
 from headrace.spark.run.summary import Summary
+from headrace.spark.why.report import Why, WhyRow, WhyRows, WhyStep
 
 __all__ = [
     "Deployment",
@@ -37,6 +39,10 @@ __all__ = [
     "Summary",
     "Table",
     "Verdict",
+    "Why",
+    "WhyRow",
+    "WhyRows",
+    "WhyStep",
     "collect",
     "compare",
     "deploy_beside",
@@ -48,4 +54,5 @@ __all__ = [
     "letters",
     "promote",
     "state",
+    "why",
 ]

@@ -79,7 +79,7 @@ class Reading:
     alone or moved by an interval. If it counts a day or more, or subtracts one time from another, both bounds are a day wider: a day of a
     time zone may be longer or shorter than 24 hours, and Spark counts in such days. `upper_bound`: the column that it bounds from above as
     a comparison, and the largest whole number the column can be. `ranking`: `row_number`, `rank` or `dense_rank`, if it is that over a
-    window.
+    window. `extreme`: whether it is an aggregate whose value for a group is the one that some of its rows alone give, such as `max`.
     """
 
     conjuncts: tuple[str, ...]
@@ -87,6 +87,7 @@ class Reading:
     differences: tuple[Difference, ...] = ()
     upper_bound: tuple[str, int] | None = None
     ranking: str | None = None
+    extreme: bool = False
 
 
 _readings: dict[str, Reading] = {}
@@ -142,6 +143,7 @@ def _reading(facts: Mapping[str, Any]) -> Reading:
         tuple(Difference(*one) for one in facts.get("differences", ())),
         tuple(facts["bound"]) if "bound" in facts else None,
         facts.get("ranking"),
+        facts.get("extreme", False),
     )
 
 

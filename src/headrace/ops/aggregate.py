@@ -14,6 +14,7 @@ from headrace.ops.columns import label, name_of, once, verb_arguments
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, CHANGES, only_added
+from headrace.ops.facts.provenance import OfGroup, Provenance
 from headrace.ops.facts.reading import Wanted, read
 from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, Basis
 from headrace.ops.handle import Handle, verb
@@ -108,6 +109,10 @@ class Aggregate(Grouped):
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {"input": read(self.input, (text for _, text in (*self.keys, *self.aggregates)))}
+
+    @property
+    def provenance(self) -> Provenance:
+        return OfGroup(self.keys, self.aggregates)
 
     def kept(self, basis: Basis) -> Fact:
         of = f"a group of {', '.join(name for name, _ in self.keys)}" if self.keys else "the one group"

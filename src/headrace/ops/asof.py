@@ -16,6 +16,7 @@ from headrace.ops.facts.clock import NO_TIME, WATERMARK, Clock
 from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.outputs import DEAD_LETTER, LATE
+from headrace.ops.facts.provenance import OfPair, Provenance
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GROWS, KEYS, RELEASED, Basis
 from headrace.ops.facts.time import event_time
@@ -142,6 +143,11 @@ class AsOf(Ungrouped, TwoSided):
                     GROWS, f"grows with the rows that wait for a version: {waiting}{bound}; released by the watermark: {waits}{late}"
                 )
         return Fact(RELEASED, f"released by the watermark: {waits}, versions when no row can need them{late}")
+
+    @property
+    def provenance(self) -> Provenance:
+        right = tuple(name for name in self.right.columns if name not in self.shared)
+        return OfPair(self.keys, right=right, kept=(0,) if self.how == "left" else ())
 
     def relation(self) -> AsOfText:
         return AsOfText(

@@ -17,6 +17,7 @@ from headrace.ops.facts.clock import NO_TIME, Clock
 from headrace.ops.facts.closing import Group
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
+from headrace.ops.facts.provenance import OfGroup, Provenance
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import BOUNDED, Basis
 from headrace.ops.handle import Handle, verb
@@ -26,6 +27,7 @@ from headrace.ops.parts import RelationText
 from headrace.ops.project import Project
 from headrace.ops.relational import Relational
 from headrace.plan import Fact, Node, node
+from headrace.syntax import quote
 
 ADDED = ("count", "overestimate")
 """The columns of numbers in its rows, after those of the values."""
@@ -96,6 +98,10 @@ class HeavyHitters(Relational, Unary, Ungrouped):
 
     def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
         return {}
+
+    @property
+    def provenance(self) -> Provenance:
+        return OfGroup(tuple((name, quote(name)) for name in self.input.columns), ((ADDED[0], "count(*)"),))
 
     def kept(self, basis: Basis) -> Fact:
         return Fact(BOUNDED, f"bounded: {self.counters} counters with their values, in one group, of one task")

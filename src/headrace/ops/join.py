@@ -18,6 +18,7 @@ from headrace.ops.facts.forgetting import judged_by_ends
 from headrace.ops.facts.interval import Bounds, Interval, Pair, bounds, interval
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import APPEND, only_added
+from headrace.ops.facts.provenance import OfPair, Provenance
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GROWS, RELEASED, Basis
 from headrace.ops.filter import Filter
@@ -245,6 +246,12 @@ class Join(TwoSided):
             return ""
         mine, other = next(iter(left)), next(iter(right))
         return f"; a condition such as `{mine} BETWEEN {other} AND {other} + INTERVAL 1 HOUR` would bound it"
+
+    @property
+    def provenance(self) -> Provenance:
+        right = self.right.columns if self.how in ("inner", "left", "full") else None
+        kept = WAITING.get(self.how, ())
+        return OfPair(self.keys, self.null_safe, self.condition, right, self.how == "semi", self.mark, kept)
 
     def relation(self) -> JoinText:
         return JoinText(how=self.how, keys=self.keys, condition=self.condition, mark=self.mark)

@@ -17,6 +17,7 @@ from headrace.ops.facts.carried import Columns
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import kind_of
 from headrace.ops.facts.outputs import DEAD_LETTER
+from headrace.ops.facts.provenance import Itself, Provenance
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.handle import Handle, verb
 from headrace.ops.inlet import Checked, Inlet, Json, numbered
@@ -160,6 +161,10 @@ class Lookup(RowWise, Consumer, Connected):
             table=self.schema,
             given=self.given,
         ).to_json()
+
+    @property
+    def provenance(self) -> Provenance:
+        return Itself(outside=f"what {self.connect().describe()} answered")
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # A downstream operator can know where a row was read only from the row itself.

@@ -20,6 +20,7 @@ from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, CHANGES
 from headrace.ops.facts.outputs import DEAD_COLUMNS
+from headrace.ops.facts.provenance import Provenance
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.inlet import Checked, Inlet, Json
 from headrace.ops.parts import StepsRequest
@@ -47,6 +48,11 @@ class Operator(Rewritable):
     @property
     def caveat(self) -> str | None:
         """What a reader of its rows should know although every row counts once."""
+        return None
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Which rows of its inputs give one of its rows; None if it comes from outside, or depends on what came before."""
         return None
 
     @property

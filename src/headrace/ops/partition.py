@@ -10,6 +10,7 @@ from headrace.errors import here
 from headrace.jvm.texts import readings
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
+from headrace.ops.facts.provenance import OfPartition, Provenance
 from headrace.ops.facts.ranking import Ranking
 from headrace.ops.facts.state import GROWS, Basis
 from headrace.ops.parts import RelationText
@@ -77,6 +78,10 @@ class Partition(Partitioned):
     def ranking(self) -> Ranking:
         read = readings(text for _, text in self.functions)
         return Ranking(self.per, self.order, {name.lower(): read[text].ranking for name, text in self.functions})
+
+    @property
+    def provenance(self) -> Provenance:
+        return OfPartition(self.per)
 
     def kept(self, basis: Basis) -> Fact:
         return Fact(GROWS, f"grows with the rows, which it keeps in the order of each {partition_of(self.per)}")

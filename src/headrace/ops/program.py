@@ -12,6 +12,7 @@ from headrace.ops.facts.closing import Group, Wait
 from headrace.ops.facts.keys import Keys as Unique
 from headrace.ops.facts.kind import APPEND
 from headrace.ops.facts.outputs import DEAD_COLUMNS, DEAD_LETTER, LATE, MAIN
+from headrace.ops.facts.provenance import Provenance
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import BOUNDED, ENTRIES, KEYS, RELEASED, Basis
 from headrace.ops.facts.time import event_time
@@ -136,6 +137,10 @@ class Program(Stateful, Ungrouped):
 
     def goes_by(self, group: Group | None) -> Clock:
         return {EVENT: WATERMARK, PROCESSING: MACHINE}.get(self.clock, NO_TIME)
+
+    @property
+    def provenance(self) -> Provenance | None:
+        return None
 
     def kept(self, basis: Basis) -> Fact:
         cells = [cell for cell in self.traced.cells if cell.kind != "timer"]

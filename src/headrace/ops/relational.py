@@ -16,6 +16,7 @@ from headrace.ops.facts.interval import Interval
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES, only_added
 from headrace.ops.facts.outputs import DEAD_LETTER, DEAD_SCHEMA, LATE, LATE_RIGHT
+from headrace.ops.facts.provenance import Itself, Provenance
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.facts.state import Basis
 from headrace.ops.inlet import Checked, Inlet, Json, inlet, numbered
@@ -54,6 +55,10 @@ class Stateful(Consumer):
     @property
     def keeps(self) -> bool:
         return True
+
+    @property
+    @abstractmethod
+    def provenance(self) -> Provenance | None: ...
 
     @property
     @abstractmethod
@@ -221,6 +226,10 @@ class WholeRows(Relational, Unary, Ungrouped):
     @property
     def key_names(self) -> tuple[str | None, ...]:
         return ()
+
+    @property
+    def provenance(self) -> Provenance:
+        return Itself()
 
     def inlets(self, at: Checked, steady: bool = True) -> tuple[Inlet, ...]:
         # The order of equal rows makes no difference.

@@ -17,6 +17,7 @@ from headrace.ops.facts.closing import Group, Wait, closing, result
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import APPEND, kind_of
 from headrace.ops.facts.outputs import LATE
+from headrace.ops.facts.provenance import OfSpan, Provenance
 from headrace.ops.facts.reading import Wanted, both, read
 from headrace.ops.facts.state import GROWS, RELEASED, Basis
 from headrace.ops.inlet import Checked, Inlet, inlet, numbered
@@ -115,6 +116,10 @@ class Sessions(Relational, Unary, Ungrouped):
 
     def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
         return keys[self.input]
+
+    @property
+    def provenance(self) -> Provenance:
+        return OfSpan(self.per, self.time, (self.names[0], self.names[1]))
 
     @property
     def ended(self) -> Closes | None:

@@ -14,6 +14,7 @@ from headrace.ops.columns import listed, single, verb_arguments
 from headrace.ops.expires import Duration, expiring, expiry
 from headrace.ops.facts.keys import Keys, lower
 from headrace.ops.facts.kind import CHANGES
+from headrace.ops.facts.provenance import Itself, OfPartition, Provenance
 from headrace.ops.facts.state import BOUNDED, GROUPS, GROWS, Basis
 from headrace.ops.handle import Handle, verb
 from headrace.ops.partition import Ordering, are_orderings
@@ -93,6 +94,10 @@ class Top(Partitioned):
     @property
     def first_rows(self) -> bool:
         return True
+
+    @property
+    def provenance(self) -> Provenance:
+        return OfPartition(self.per) if self.offset else Itself()
 
     def kept(self, basis: Basis) -> Fact:
         if basis.append and self.ties != "row_number":

@@ -16,6 +16,7 @@ from headrace.ops.facts.closing import Group
 from headrace.ops.facts.contract import contracts
 from headrace.ops.facts.keys import Keys, lower, unique
 from headrace.ops.facts.kind import APPEND, CHANGES, kind_of
+from headrace.ops.facts.provenance import Itself, Provenance
 from headrace.ops.facts.reading import Wanted, both
 from headrace.ops.facts.state import BOUNDED, KEYS, Basis
 from headrace.ops.handle import Handle, verb
@@ -125,6 +126,10 @@ class Upserts(Relational, Unary, Ungrouped):
     def _may_begin_anew(self) -> bool:
         """Whether an upstream operator may forget the rows that it has sent for a key."""
         return any(node.forgets_after is not None for node in contracts([self.input]))
+
+    @property
+    def provenance(self) -> Provenance:
+        return Itself()
 
     def kept(self, basis: Basis) -> Fact:
         of = f"a key of {', '.join(self.key)}"

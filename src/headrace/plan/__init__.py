@@ -5,7 +5,7 @@ from headrace.plan.explain import Explanation, explain
 from headrace.plan.facts import Fact, fact, facts
 from headrace.plan.node import Node, Role, node
 from headrace.plan.plan import Plan
-from headrace.plan.step import Generate, Place, Project, Step, Unweigh, Weigh, Where
+from headrace.plan.step import Generate, Locate, Place, Project, Step, Unweigh, Weigh, Where
 from headrace.plan.walk import nearest, order
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Explanation",
     "Fact",
     "Generate",
+    "Locate",
     "Node",
     "Place",
     "Plan",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from headrace.jvm.parts import OneOf, Place, inline
 
-__all__ = ["Expect", "Generate", "Place", "Project", "Step", "Unweigh", "Weigh", "Where"]
+__all__ = ["Expect", "Generate", "Locate", "Place", "Project", "Step", "Unweigh", "Weigh", "Where"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +57,13 @@ class Unweigh(Step):
 
     unweigh: str
     change: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Locate(Step):
+    """Add two columns with the place at which a source read the row: a file or partition, and a position in it. Null if it is unknown."""
+
+    locate: tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)

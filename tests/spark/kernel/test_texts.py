@@ -85,6 +85,16 @@ def test_rankings(text: str, ranking: str | None) -> None:
     assert reading(text).ranking == ranking
 
 
+@pytest.mark.parametrize("text", ["max(n)", "MIN( n )", "max_by(n, at)", "bool_or(n > 1)", "some(b)", "any(b)", "every(b)", "any_value(n)"])
+def test_aggregates_that_some_rows_give_alone(text: str) -> None:
+    assert reading(text).extreme
+
+
+@pytest.mark.parametrize("text", ["sum(n)", "max(n) + 1", "max(n) FILTER (WHERE b)", "count(*)", "max(a) - min(a)", "first(n)", "n"])
+def test_aggregates_that_need_all_rows(text: str) -> None:
+    assert not reading(text).extreme
+
+
 def test_values() -> None:
     end = End("end", Path(("w",)))
     assert reading("(w . END)").value == reading("w['end']").value == end

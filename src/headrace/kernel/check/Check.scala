@@ -8,7 +8,7 @@ import headrace.document._
 import headrace.lift.Total
 import headrace.operator.OperatorSchema
 import headrace.operator.program.Program
-import headrace.route.Unweigh
+import headrace.route.{Locate, Unweigh}
 import org.apache.spark.sql.{AnalysisException, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression, RowOrdering}
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, Union}
@@ -289,6 +289,10 @@ private final class Check(val session: SparkSession) {
       from
     case UnweighText(name, change, _) =>
       val schema = from.add(name, Unweigh.dataType(change))
+      distinct(node, site, at, schema.fieldNames.toSeq)
+      schema
+    case LocateText((file, position), _) =>
+      val schema = Locate.added(from, file, position)
       distinct(node, site, at, schema.fieldNames.toSeq)
       schema
     case GenerateText(sql, names, outer, _) =>

@@ -13,6 +13,7 @@ object StepText {
     else if (f.has("generate")) Some(GenerateText.of(f))
     else if (f.has("weigh")) Some(WeighText.of(f))
     else if (f.has("unweigh")) Some(UnweighText.of(f))
+    else if (f.has("locate")) Some(LocateText.of(f))
     else if (f.has("expect")) Some(ExpectText.of(f))
     else None
   private[document] def of(f: Fields): StepText = maybe(f).getOrElse(throw f.noKind("StepText"))
@@ -59,6 +60,13 @@ final case class UnweighText(unweigh: String, change: Boolean, place: PlaceText)
 
 object UnweighText {
   private[document] def of(f: Fields): UnweighText = UnweighText(f[String]("unweigh"), f[Boolean]("change"), PlaceText.of(f))
+}
+
+/** Add two columns with the place at which a source read the row: a file or partition, and a position in it. Null if it is unknown. */
+final case class LocateText(locate: (String, String), place: PlaceText) extends StepText
+
+object LocateText {
+  private[document] def of(f: Fields): LocateText = LocateText(f[(String, String)]("locate"), PlaceText.of(f))
 }
 
 /** Count, by the name of each condition, the rows that meet and violate it; `otherwise` is what becomes of those that violate one. */

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.headrace
 
+import headrace.HeadraceKernelException
+
 import java.util.{Collections, Map => JMap, Optional, Set => JSet}
 
 import org.apache.spark.sql.DataFrame
@@ -32,8 +34,9 @@ object Turns {
   def of(scan: LogicalPlan, turn: Turn): LogicalPlan = scan.transform {
     case relation: StreamingRelationV2 =>
       relation.table match {
-        case table: SupportsRead => relation.copy(table = new TurnTable(table, turn))
-        case _ => relation
+        // Without a first interface, to which Spark's settings could send it past this one.
+        case table: SupportsRead => relation.copy(table = new TurnTable(table, turn), v1Relation = None)
+        case table => throw new HeadraceKernelException("INTERNAL", s"${table.name} cannot wait for its turn")
       }
     case relation: StreamingRelation => relation.copy(dataSource = new TurnProvider(relation.dataSource, turn))
   }

@@ -164,6 +164,8 @@ final class Binding(session: SparkSession, partitions: Int) {
         Some(Weigh(node, site, quiet, in, casted(bind(in, Seq(weight)).head, LongType), why)) -> in
       case UnweighText(name, change, _) =>
         Some(Unweigh(node, site, quiet, in, change)) -> in.add(name, Unweigh.dataType(change))
+      case LocateText((file, position), _) =>
+        Some(Locate(node, site, quiet, in)) -> Locate.added(in, file, position)
       case ExpectText(items, otherwise, _) =>
         val (names, texts) = items.unzip
         Some(Expect(node, site, quiet, in, names, texts, bind(in, texts), otherwise)) -> in

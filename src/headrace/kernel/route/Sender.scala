@@ -37,6 +37,7 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
       case g: Generate => new GenerateStage(g, next)
       case w: Weigh => new WeighStage(w, next)
       case u: Unweigh => new UnweighStage(u, next)
+      case l: Locate => new LocateStage(l, next)
       case e: Expect => new ExpectStage(e, next)
     })
 
@@ -190,6 +191,19 @@ final class Sender(route: Route, counter: Counter, buffer: WireBuffer, dead: () 
         left -= 1
       }
       weight = had
+    }
+  }
+
+  private final class LocateStage(step: Locate, next: Stage) extends StepStage(step) {
+    private val joined = new JoinedRow
+    private val place = new GenericInternalRow(2)
+    private val both: UnsafeProjection = UnsafeProjection.create(
+      Locate.dataTypes(step).zipWithIndex.map { case (t, i) => BoundReference(i, t, nullable = true) })
+    def open(): Unit = next.open()
+    def take(row: InternalRow): Unit = {
+      place.update(0, if (origin == null) null else origin.file)
+      if (origin == null || origin.position < 0) place.setNullAt(1) else place.setLong(1, origin.position)
+      next.take(both(joined(exact(row), place)))
     }
   }
 

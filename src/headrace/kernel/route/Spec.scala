@@ -36,6 +36,9 @@ final case class Weigh(node: String, site: String, quiet: Boolean, in: StructTyp
   */
 final case class Unweigh(node: String, site: String, quiet: Boolean, in: StructType, change: Boolean) extends Step
 
+/** Appends the place at which a source read the row: the file or partition, and the position in it. */
+final case class Locate(node: String, site: String, quiet: Boolean, in: StructType) extends Step
+
 /** The conditions that rows must meet, each with the name for its count and the text for dead letters. `otherwise` is the treatment of a
   * violating row: `dead_letter`, `drop`, `fail` or `keep`.
   */
@@ -49,6 +52,12 @@ final case class Expect(
     conditions: Seq[Expression],
     otherwise: String)
     extends Step
+
+object Locate {
+  private val types = Seq(StringType, LongType)
+  def dataTypes(step: Locate): Seq[DataType] = step.in.fields.map(_.dataType).toSeq ++ types
+  def added(in: StructType, file: String, position: String): StructType = in.add(file, types.head).add(position, types.last)
+}
 
 object Unweigh {
   val Insert: UTF8String = UTF8String.fromString("insert")

@@ -2,6 +2,7 @@ package headrace.text
 
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AnyValue}
 
 /** Recognises the numbering of rows, and bounds on the number. */
 private object Bounds {
@@ -23,6 +24,17 @@ private object Bounds {
     // Spark prints the order of a rank between its parentheses.
     case WindowExpression(Call(name, _), _) if Rankings(name) => Some(name)
     case _ => None
+  }
+}
+
+/** Recognises aggregates whose value for a group is the one that some of its rows alone give. */
+private object Extreme {
+  private val Names = Set("max", "min", "max_by", "min_by", "bool_and", "every", "bool_or", "any", "some")
+
+  def unapply(e: Expression): Boolean = e match {
+    case Call(name, _) => Names(name)
+    case AggregateExpression(_: AnyValue, _, _, None, _) => true
+    case _ => false
   }
 }
 

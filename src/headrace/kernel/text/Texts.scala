@@ -48,7 +48,7 @@ object Texts {
 
   private def read(parsed: Parsed): Reading = {
     val e = parsed.expression
-    Reading(parsed.conjuncts, Carried.of(e), Differences.of(e), Bounds.upper(e), Bounds.ranking(e))
+    Reading(parsed.conjuncts, Carried.of(e), Differences.of(e), Bounds.upper(e), Bounds.ranking(e), Extreme.unapply(e))
   }
 
   private def silent(text: String): Reading = Reading(Seq(text))
@@ -58,7 +58,8 @@ object Texts {
       value: Option[JValue] = None,
       differences: Seq[Difference] = Nil,
       bound: Option[(String, BigInt)] = None,
-      ranking: Option[String] = None) {
+      ranking: Option[String] = None,
+      extreme: Boolean = false) {
 
     def json: JObject = JObject(
       List(
@@ -66,7 +67,8 @@ object Texts {
         value.map("value" -> _),
         Option.when(differences.nonEmpty)("differences" -> JArray(differences.map(_.json).toList)),
         bound.map { case (column, most) => "bound" -> JArray(List(JString(column), JInt(most))) },
-        ranking.map("ranking" -> JString(_))
+        ranking.map("ranking" -> JString(_)),
+        Option.when(extreme)("extreme" -> JBool(true))
       ).flatten)
   }
 }

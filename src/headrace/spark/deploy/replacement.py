@@ -42,8 +42,7 @@ from headrace.spark.deploy.compose import compose, handled_watermark
 from headrace.spark.deploy.correction import Correction, correct, under
 from headrace.spark.deploy.deployment import KEPT, RETRACT, Deployment
 from headrace.spark.deploy.diff import OF_THE_VERSION, Comparison, Version
-from headrace.spark.deploy.rebuild import Rebuild
-from headrace.spark.deploy.shadow import Shadow, ShadowRun
+from headrace.spark.deploy.shadow import ROWS, Ends, Shadow, ShadowRun, ends_of
 from headrace.spark.deploy.stores import Counts, Origin
 from headrace.spark.run.ancestors import refuse_sinks_of_ancestors
 from headrace.spark.run.failures import unwritable
@@ -58,8 +57,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHADOW = "shadow"
-_SHADOW_FORMAT = 2
-"""2: its stores have snapshots. One of an earlier headrace is not continued."""
+_SHADOW_FORMAT = 3
+"""2: its stores have snapshots. 3: the rows of sinks have other folders. One of an earlier headrace is not continued."""
 
 
 def _unfinished(what: str) -> HeadraceError:
@@ -245,13 +244,13 @@ class Replacement:
         moved = {name for one in self.relocation.queries.values() if one.moved for name in one.origins}
         return query in moved or self.partitions != self.stored.partitions
 
-    def shadow(self, place: Path, look: Callable[[str], object] = lambda line: None, rebuild: Rebuild | None = None) -> ShadowRun:
+    def shadow(self, place: Path, look: Callable[[str], object] = lambda line: None, ends: Ends | None = None) -> ShadowRun:
         """Return the shadow run in a folder, which need not exist. `look` is called with a line about its progress, again and again.
-        `rebuild`: what it computes; None: what the deploy needs.
+        `ends`: what it computes; None: what the deploy needs.
         """
         handled = {query.name: self._handled(self.relocation.queries[query.name]) for query in self.job.queries}
-        rebuild, partitions = rebuild or self.comparison.rebuild, self.partitions
-        return ShadowRun(self.job, self.relocation, rebuild, self.origins, self.home, place, partitions, handled, look)
+        ends = ends or ends_of(self.job, self.comparison.rebuild, place / ROWS)
+        return ShadowRun(self.job, self.relocation, ends, self.origins, self.home, place, self.partitions, handled, look)
 
     def switch(self, prepared: Callable[[Path], None] | None = None, *, ready: Callable[[], None] = lambda: None) -> Counts:
         """Make the parts of the new version, and switch to it. `prepared` moves the shadow run that was prepared to a folder. `ready` is

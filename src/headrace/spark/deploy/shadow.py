@@ -38,6 +38,9 @@ from headrace.spark.run.query import RunningQuery
 from headrace.spark.run.start import begin
 from headrace.spark.run.summary import many
 
+ROWS = "rows"
+"""The folder in that of a shadow run for the rows of sinks."""
+
 _PAUSE_MS = 20
 
 _LOOK = 5.0
@@ -55,17 +58,41 @@ class Shadow:
     rows: Mapping[str, Capture]
 
 
+@dataclass(frozen=True)
+class Ends:
+    """Where a shadow run ends: sinks, each with the query of the job whose history it needs. `rebuilt`: the operators whose state it is
+    for. `rows`: where the rows of sinks go, by the name of the sink.
+    """
+
+    sinks: Mapping[Sink, str]
+    rebuilt: frozenset[str]
+    rows: Mapping[str, Capture]
+
+
+def ends_of(job: SparkJob, rebuild: Rebuild, place: Path) -> Ends:
+    """Return the ends of a run for a rebuild, with the rows of sinks in the folder `place`: the sinks that are corrected, and an end for
+    each operator whose rows none of them needs.
+    """
+    query_of = {str(node.name): query.name for query in job.queries for node in (*query.sinks, *query.operators)}
+    corrected = [sink for query in job.queries for sink in query.sinks if str(sink.name) in rebuild.corrected]
+    behind = {str(node.name) for node in order(corrected)}
+    rows = {str(sink.name): Capture(sink.connect(), place / f"{n}") for n, sink in enumerate(corrected)}
+    sinks = {replace(sink, live=rows[str(sink.name)]): query_of[str(sink.name)] for sink in corrected}
+    dropped = {end: query_of[str(end.input.name)] for end in _dropped(job, rebuild.operators - behind)}
+    return Ends(sinks | dropped, rebuild.operators, rows)
+
+
 class ShadowRun:
     """A shadow run in the folder `place`, which it continues or makes, for the checkpoint in `real`. `origins`: the stored queries by name.
     `handled`: the watermark up to which each query of the job has handled time, by its name, in milliseconds. `look` is called with a line
-    about the progress, again and again.
+    about the progress, again and again. An end whose sources the job has not read is left out.
     """
 
     def __init__(
         self,
         job: SparkJob,
         relocation: Relocation,
-        rebuild: Rebuild,
+        ends: Ends,
         origins: Mapping[str, Origin],
         real: Path,
         place: Path,
@@ -73,19 +100,12 @@ class ShadowRun:
         handled: Mapping[str, int],
         look: Callable[[str], object],
     ) -> None:
-        self._relocation, self._rebuild, self._origins = relocation, rebuild, origins
+        self._relocation, self._rebuilt, self._origins = relocation, ends.rebuilt, origins
         self._real, self._folder, self._partitions = real, place, partitions
         self._handled, self._look = handled, look
-        corrected = [sink for query in job.queries for sink in query.sinks if str(sink.name) in rebuild.corrected]
-        behind = {str(node.name) for node in order(corrected)}
-        corrected = [sink for sink in corrected if self._was_read(sink)]
-        self._captures = {str(sink.name): Capture(sink.connect(), place / "rows" / f"{n}") for n, sink in enumerate(corrected)}
-        ends = [replace(sink, live=self._captures[str(sink.name)]) for sink in corrected]
-        ends += [end for end in _ends(job, rebuild.operators - behind) if self._was_read(end)]
-        self._job = limited(job, ends)
-        of_sinks = {str(sink.name): query.name for query in job.queries for sink in query.sinks}
-        of_operators = {str(node.name): query.name for query in job.queries for node in query.operators}
-        self._of = {str(end.name): of_sinks.get(str(end.name)) or of_operators[str(end.input.name)] for end in ends}
+        self._of = {str(sink.name): query for sink, query in ends.sinks.items() if self._was_read(sink)}
+        self._rows = {name: rows for name, rows in ends.rows.items() if name in self._of}
+        self._job = limited(job, [sink for sink in ends.sinks if str(sink.name) in self._of])
         self._identity = self._identified()
 
     def advance(self, before: Mapping[str, Totals]) -> None:
@@ -123,7 +143,7 @@ class ShadowRun:
         later = [self._later(query, epoch + 1) for query in self._identity.queries]
         totals = self._repeated(epoch + any(later))
         origins = map(self._origin, self._identity.queries)
-        return Shadow(tuple(zip(origins, totals, strict=True)), self._captures)
+        return Shadow(tuple(zip(origins, totals, strict=True)), self._rows)
 
     def _begin(self) -> None:
         """Make the checkpoint of the shadow run, unless it is there."""
@@ -226,7 +246,7 @@ class ShadowRun:
         folder = self._query(query)
         # it may have been moved, and Spark finds state by the paths in its own metadata
         mend(folder)
-        rebuilt = frozenset(entry.op for entry in query.entries if entry.shape.name in self._rebuild.operators)
+        rebuilt = frozenset(entry.op for entry in query.entries if entry.shape.name in self._rebuilt)
         return Origin(query, folder, logged(folder, "commits"), self._partitions, rebuilt)
 
     def _query(self, query: QueryIdentity) -> Path:
@@ -241,8 +261,8 @@ def _tasks() -> str:
     return f"{done:,} of {many(all, 'task')} of {many(len(stages), 'stage')} done"
 
 
-def _ends(job: SparkJob, operators: Collection[str]) -> list[Sink]:
-    """Return a sink for each operator whose rows no corrected sink needs. It drops them. The steps after the operator do not run: they may
+def _dropped(job: SparkJob, operators: Collection[str]) -> list[Sink]:
+    """Return a sink for each of these operators. It drops its rows. The steps after the operator do not run: they may
     call servers, or cannot be computed again.
     """
     nodes = job.plan.nodes
