@@ -210,7 +210,7 @@ def test_a_history_that_is_gone(tmp_path: Path) -> None:
     check_error(
         """
         HISTORY_GONE: file:<tmp>/rows/0.json was deleted after it was read
-          hint: nothing was changed: a rebuild needs all rows that the job has read. Bring them back, or keep what the earlier version computes
+          hint: nothing was changed: all rows that the job has read are needed. Bring them back; a deploy can also keep what the earlier version computes
           more: headrace error HISTORY_GONE
         """,
         lambda: sums(tmp_path, 20).deploy(checkpoint=tmp_path / "state"),

@@ -46,8 +46,8 @@ _PAUSE_MS = 20
 _LOOK = 5.0
 """The seconds between two lines about the progress."""
 
-_OF_FILES = ("FILE_BROKEN", "FILE_CHANGED")
-"""The errors that say that a file is not as it was."""
+_OF_HISTORY = ("FILE_BROKEN", "FILE_CHANGED", "INPUT_GONE", "OFFSETS_GONE", "TOPIC_GONE", "VERSION_GONE")
+"""The errors that say that a source no longer has what was read of it."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class ShadowRun:
         try:
             totals = self._repeated(epoch)
         except HeadraceError as error:
-            if error.code not in _OF_FILES:
+            if error.code not in _OF_HISTORY:
                 raise
             raise _gone(error.message.partition("; ")[0]) from None
         for query, one in zip(self._identity.queries, totals, strict=True):
@@ -282,5 +282,5 @@ def _failed(query: RunningQuery, folder: Path, checkpoint: Path) -> HeadraceErro
 
 
 def _gone(what: str) -> HeadraceError:
-    hint = "nothing was changed: a rebuild needs all rows that the job has read. Bring them back, or keep what the earlier version computes"
-    return HeadraceError("HISTORY_GONE", what, hint=hint)
+    cure = "Bring them back; a deploy can also keep what the earlier version computes"
+    return HeadraceError("HISTORY_GONE", what, hint=f"nothing was changed: all rows that the job has read are needed. {cure}")

@@ -12,13 +12,15 @@ from functools import cached_property
 from pathlib import Path
 
 from headrace.ops import Sink
+from headrace.ops.change_words import weight
+from headrace.ops.changes import CHANGE
 from headrace.ops.facts.keys import Keys
 from headrace.ops.facts.kind import CHANGES
 from headrace.ops.facts.outputs import MAIN
 from headrace.ops.facts.provenance import OfPair
 from headrace.ops.facts.reading import Wanted
 from headrace.ops.operator import Stepwise, operator
-from headrace.plan import Generate, Locate, Node, Project, Role, Step
+from headrace.plan import Generate, Locate, Node, Project, Role, Step, Weigh
 from headrace.spark.compile.feeds import Feed
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.capture import Capture, Dropping
@@ -64,6 +66,35 @@ class _Rooted(Stepwise):
         return {}
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Net(Stepwise):
+    """Rows that are shown as changes, as the rows that they are changes of. Only the end of a way has this node."""
+
+    op = "net"
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(name for name in self.input.columns if name != CHANGE)
+
+    def steps(self) -> tuple[Step, ...]:
+        items = tuple((name, quote(name)) for name in self.columns)
+        return Weigh(weigh=weight(CHANGE, keyed=False), place=self.place), Project(project=items, place=self.place)
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
+
+
+def result(sink: Sink) -> Node:
+    """Return the node with the rows of a sink."""
+    return Net(sink.input, site=sink.site) if operator(sink.input).shows_changes else sink.input
+
+
 def _of_root(root: Node) -> tuple[str, ...]:
     return (*root.columns, FILE, POSITION) if root.role is Role.SOURCE else root.columns
 
@@ -102,7 +133,7 @@ class Paths:
         while streams:
             stream, query = streams.pop()
             if stream not in self.into:
-                self.into[stream] = tuple(self._route(stream, feed, query) for feed in job.at.feeds.into(stream) if feed.output == MAIN)
+                self.into[stream] = tuple(self._route(stream, feed, query) for feed in self._feeds(stream) if feed.output == MAIN)
                 streams += [(before, query_of[one.root]) for one in self.into[stream] for before in read_by(one.root)]
                 # how often a root is there is only known of its own rows
                 streams += [(one.root, query) for one in self.into[stream] if one.repeats]
@@ -111,6 +142,10 @@ class Paths:
     def ends(self) -> Ends:
         """The ends of the shadow run that captures the rows."""
         return Ends(self._sinks, frozenset(), self._rows)
+
+    def _feeds(self, stream: Node) -> tuple[Feed, ...]:
+        feeds = self._job.at.feeds
+        return tuple(feed.then(*stream.steps()) for feed in feeds.into(stream.input)) if isinstance(stream, Net) else feeds.into(stream)
 
     def _route(self, stream: Node, feed: Feed, query: str) -> Route:
         root = self._job.plan.nodes[feed.producer]

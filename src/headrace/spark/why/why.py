@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import HeadraceError
 from headrace.jvm.frames import rows_of
 from headrace.masking import leaving
-from headrace.ops import Sink, sources_of
+from headrace.ops import sources_of
 from headrace.ops.facts.provenance import Itself
 from headrace.ops.operator import operator
 from headrace.plan import Node, Role
@@ -32,7 +32,7 @@ from headrace.spark.deploy.replacement import Replacement
 from headrace.spark.deploy.request import Request
 from headrace.spark.run.summary import many
 from headrace.spark.why.lines import line_of
-from headrace.spark.why.paths import FILE, POSITION, Paths
+from headrace.spark.why.paths import FILE, POSITION, Paths, result
 from headrace.spark.why.report import Why, WhyRow, WhyRows, WhyStep
 from headrace.spark.why.streams import TIMES, VALUES, Captured, column, comparable
 from headrace.spark.why.walk import back
@@ -93,8 +93,8 @@ def reread(
             with Request(job).opened(place / candidate.CUT, home=home) as replacement:
                 if replacement.stored.plan != before.plan:
                     continue  # another version has started meanwhile
-                targets = dict(_target(replacement.job, view) for view in views)
-                paths = Paths(replacement.job, targets, place / "why")
+                targets = {view: _target(replacement.job, view) for view in views}
+                paths = Paths(replacement.job, dict(targets.values()), place / "why")
                 old = replacement.comparison.old
                 look(f"reading {many(old.rows, 'row')} again")
                 replacement.shadow(place / candidate.SHADOW, look, paths.ends).finish(old.totals)
@@ -102,14 +102,14 @@ def reread(
                 execution = _OF_LITTLE if little else {"spark.sql.shuffle.partitions": str(replacement.partitions)}
                 with under({**job.settings, **execution}) as spark:
                     streams = {node: Captured(spark, node, routes, little=little) for node, routes in paths.into.items()}
-                    yield Answers(spark, replacement, streams, home, pause, began)
+                    yield Answers(spark, replacement, {view: node for view, (node, _) in targets.items()}, streams, home, pause, began)
                 return
 
 
 def _target(job: SparkJob, view: str) -> tuple[Node, str]:
     """Return the node whose rows are those of a sink or an operator, and its query."""
     operators = {str(node.name): (node, query.name) for query in job.queries for node in query.operators}
-    sinks = {str(sink.name): (_result(sink), query.name) for query in job.queries for sink in query.sinks}
+    sinks = {str(sink.name): (result(sink), query.name) for query in job.queries for sink in query.sinks}
     named = operators | sinks
     shown = {job.shown(name): name for name in named}
     name = view if view in named else shown.get(view)
@@ -119,14 +119,6 @@ def _target(job: SparkJob, view: str) -> tuple[Node, str]:
     return named[name]
 
 
-def _result(sink: Sink) -> Node:
-    """Return the node with the rows of a sink, without what shows them as changes."""
-    node = sink.input
-    while operator(node).shows_changes:
-        (node,) = node.inputs
-    return node
-
-
 class Answers:
     """The answers to questions, from what was captured."""
 
@@ -134,19 +126,20 @@ class Answers:
         self,
         spark: SparkSession,
         replacement: Replacement,
+        views: Mapping[str, Node],
         streams: Mapping[Node, Captured],
         home: Path,
         pause: float | None,
         began: float,
     ) -> None:
-        self._spark, self._job, self._streams = spark, replacement.job, streams
+        self._spark, self._job, self._views, self._streams = spark, replacement.job, views, streams
         self._home, self._pause, self._began = home, pause, began
         self._epochs = {name: origin.epoch for name, origin in replacement.origins.items()}
         self._zone = zone(self._job.time_zone)
 
     def of(self, question: Question) -> Why:
         """Return the answer. Raises NO_SUCH_ROW if no row matches."""
-        node, _ = _target(self._job, question.view)
+        node = self._views[question.view]
         matching, row = self._row(question, self._streams[node].content)
         way = back(self._job.plan, self._streams, node, _single(row))
         (first,), schema = rows_of(row.drop(VALUES), self._zone)
