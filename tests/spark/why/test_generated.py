@@ -45,18 +45,20 @@ def test_named_rows_alone_give_the_row(spark: SparkSession, tmp_path_factory: py
     chance = random.Random(seeds[0])
     tables = {name: [random_row(name, chance) for _ in range(SIZE)] for name in SCHEMAS}
     texts = {f"query_{number}": query(one) for number, one in enumerate(seeds)}
-    wrong = []
+    wrong, count = [], 0
     with Batch(spark, SCHEMAS) as batch:
         batch.hold(tables)
         answers = {name: batch.answer(text) for name, text in texts.items()}
         known = {name: text for name, text in texts.items() if answers[name]}
         asked = {name: chance.sample(answers[name] or [], min(ROWS, len(answers[name] or []))) for name in known}
         for name, row, why in explained(tmp_path_factory.mktemp("why"), tables, known, asked):
+            count += 1
             batch.hold(named_rows(why, tables))
             alone = batch.answer(known[name]) or []
             if not any(close(row, other, TOLERANCE) for other in alone):
                 wrong.append(f"{known[name]}\n{row}\n{why}\nalone: {alone}")
     assert not wrong, "\n\n".join(wrong)
+    assert count, "no query has a row"
 
 
 def explained(

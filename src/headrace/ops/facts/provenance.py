@@ -53,7 +53,7 @@ class OfPair(Provenance):
 
     `keys` are texts over both sides, `null_safe` the numbers of those in which nulls are equal, `condition` is what else has to be true.
     `right` are the right columns that a row has; without them (None) it shows at most that a right row met it: `semi`, or the column
-    `mark`. `kept`: the sides, left 0 and right 1, of which a row may have met none.
+    `mark`. `kept`: the sides, left 0 and right 1, whose rows are in the result without a match, too.
     """
 
     keys: tuple[tuple[str, str], ...]

@@ -47,8 +47,9 @@ def origin(provenance: Provenance, rows: DataFrame, inputs: Sequence[Captured]) 
         case OfGroup(keys, aggregates):
             among = _among(one.content, rows, [text for _, text in keys], [quote(name) for name, _ in keys])
             read = readings(text for _, text in aggregates)
-            some = len(aggregates) <= _FOLDED and all(read[text].extreme for _, text in aggregates)
-            return _witnesses(among, rows, provenance) if some and among is not None else Origin((among,))
+            if among is None or len(aggregates) > _FOLDED or not all(read[text].extreme for _, text in aggregates):
+                return Origin((among,))
+            return _witnesses(among, rows, provenance)
     raise AssertionError(provenance)
 
 
@@ -71,8 +72,8 @@ def _span(content: DataFrame | None, rows: DataFrame, per: Sequence[str], time: 
 
 
 def _witnesses(among: DataFrame, rows: DataFrame, group: OfGroup) -> Origin:
-    """Return, of each group, rows that give its aggregates and of which none can be left out. A group in which an aggregate has a value
-    that no row gives alone is returned whole.
+    """Return rows of each group that give its aggregates, none of them superfluous. If no single row gives the value of an aggregate,
+    return the whole group.
     """
     from pyspark.sql import functions as f
 

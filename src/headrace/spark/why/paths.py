@@ -34,9 +34,22 @@ FILE, POSITION = "_headrace_file", "_headrace_position"
 """The fields of a root with its place in the input, if it is a row of a source."""
 
 
+class _Unplanned(Stepwise):
+    """A node of a shadow run that no plan has."""
+
+    def kind_after(self, kinds: Mapping[Node, str]) -> str:
+        return CHANGES
+
+    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
+        return ()
+
+    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
+        return {}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class _Rooted(Stepwise):
-    """The rows at the end of a path, with their roots. Only shadow runs have this node."""
+class _Rooted(_Unplanned):
+    """The rows at the end of a path, with their roots."""
 
     path: tuple[Step, ...]
     names: tuple[str, ...]
@@ -56,19 +69,10 @@ class _Rooted(Stepwise):
         ordered = tuple((name, quote(name)) for name in self.columns)  # a generator's columns come after the root
         return (*located, Project(project=items, place=self.place), *map(_kept, self.path), Project(project=ordered, place=self.place))
 
-    def kind_after(self, kinds: Mapping[Node, str]) -> str:
-        return CHANGES
-
-    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
-        return ()
-
-    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        return {}
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Net(Stepwise):
-    """Rows that are shown as changes, as the rows that they are changes of. Only the end of a way has this node."""
+class Net(_Unplanned):
+    """The rows behind a stream that shows their changes."""
 
     op = "net"
 
@@ -79,15 +83,6 @@ class Net(Stepwise):
     def steps(self) -> tuple[Step, ...]:
         items = tuple((name, quote(name)) for name in self.columns)
         return Weigh(weigh=weight(CHANGE, keyed=False), place=self.place), Project(project=items, place=self.place)
-
-    def kind_after(self, kinds: Mapping[Node, str]) -> str:
-        return CHANGES
-
-    def keys_after(self, keys: Mapping[Node, Keys]) -> Keys:
-        return ()
-
-    def columns_read(self, wanted: Wanted) -> Mapping[str, Wanted]:
-        return {}
 
 
 def result(sink: Sink) -> Node:
@@ -158,5 +153,9 @@ class Paths:
 
 def read_by(root: Node) -> tuple[Node, ...]:
     """Return the inputs of a root in which the rows are that gave its own."""
-    provenance = operator(root).provenance
-    return () if provenance is None else root.inputs[:2] if isinstance(provenance, OfPair) else root.inputs[:1]
+    match operator(root).provenance:
+        case None:
+            return ()
+        case OfPair():
+            return root.inputs[:2]
+    return root.inputs[:1]  # without the seed of an aggregate
