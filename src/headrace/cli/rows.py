@@ -1,10 +1,11 @@
-"""The JOB on the command line, and the printing of rows, shared by `state show`, `state query`, `letters` and `doctor`."""
+"""The JOB on the command line, values of columns, and the printing of rows, shared by the commands that show rows of a job."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 from headrace.cli.numbers import whole
 from headrace.engine import Table
@@ -69,3 +70,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def printed(table: Table, options: argparse.Namespace) -> str:
     return json.dumps(table.to_json(), indent=2) if options.format == "json" else table.shown(options.limit)
+
+
+def values(text: str) -> dict[str, Any]:
+    """Return the values of some columns, from JSON on the command line."""
+    try:
+        row = json.loads(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"`{text}` is not JSON: {problem}") from None
+    if not isinstance(row, dict):
+        raise argparse.ArgumentTypeError(f"""`{text}` is not a JSON object: write '{{"card": "a"}}'""")
+    return row

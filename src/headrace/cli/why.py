@@ -10,8 +10,8 @@ from typing import Any
 from headrace import engine
 from headrace.cli import changes, rows
 from headrace.cli.numbers import whole
+from headrace.engine.asking import MOST
 from headrace.engine.state import stored_job
-from headrace.engine.why import MOST
 
 EPILOG = """\
 All rows that the job has read are read again, up to a moment between two epochs; a running job goes on. `headrace docs why` has more.
@@ -28,7 +28,11 @@ def add(commands: Any) -> None:
     rows.job(parser)
     parser.add_argument("view", metavar="VIEW", help="the name of a sink, or of an operator of a query")
     parser.add_argument(
-        "--row", metavar="JSON", type=_row, default={}, help="""values of some of its columns, such as '{"card": "a"}' (default: any row)"""
+        "--row",
+        metavar="JSON",
+        type=rows.values,
+        default={},
+        help="""values of some of its columns, such as '{"card": "a"}' (default: any row)""",
     )
     parser.add_argument(
         "--rows", metavar="N", type=whole(least=1, most=MOST), default=20, help="show at most this many rows of a source (default: 20)"
@@ -42,13 +46,3 @@ def run(options: argparse.Namespace) -> int:
     answer = engine.why(home, options.view, options.row, rows=options.rows, progress=changes.report(stored_job(home).job))
     print(json.dumps(answer.to_json(), indent=2) if options.json else answer)
     return 0
-
-
-def _row(text: str) -> dict[str, Any]:
-    try:
-        row = json.loads(text)
-    except ValueError as problem:
-        raise argparse.ArgumentTypeError(f"`{text}` is not JSON: {problem}") from None
-    if not isinstance(row, dict):
-        raise argparse.ArgumentTypeError(f"""`{text}` is not a JSON object: write '{{"card": "a"}}'""")
-    return row

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
+from headrace.engine.asking import asked
 from headrace.engine.job import Job
-from headrace.engine.loading import refuse_while_loading
-from headrace.engine.state import stored_job
-from headrace.errors import HeadraceError, here
-from headrace.plan import Plan, displayed
-from headrace.spark.compile.job import SparkJob, compile
 from headrace.spark.why.report import Why
 from headrace.spark.why.why import Question
 from headrace.spark.why.why import why as answered
-
-MOST = 100_000
-"""The most rows of a source."""
 
 
 def why(
@@ -66,32 +58,5 @@ def why(
         >>> sorted(one.row["amount"] for source in answer.sources for one in source.rows)
         [3, 4]
     """
-    refuse_while_loading("hr.why")
-    home = (job.checkpoint() if isinstance(job, Job) else _folder(job)).absolute()
-    if type(rows) is not int or not 1 <= rows <= MOST:
-        raise HeadraceError("BAD_INPUT", f"rows cannot be {rows!r}", hint=f"write a number from 1 to {MOST:,}", site=here())
-
-    def compiled(stored: Mapping[str, Any]) -> SparkJob:
-        plan = Plan.from_json(stored)
-        version = compile(job.plan if isinstance(job, Job) else plan)
-        if isinstance(job, Job) and version.plan.fingerprint != plan.fingerprint:
-            raise HeadraceError(
-                "CHECKPOINT_OTHER_VERSION",
-                f"the checkpoint {home} is of another version of the job {job.name}",
-                hint="pass the folder of the checkpoint, or run or deploy this version first",
-            )
-        return version
-
-    with displayed(Plan.from_json(stored_job(home).plan)):
+    with asked(job, "hr.why", rows) as (home, compiled):
         return answered(Question(view, dict(row or {}), rows), home, compiled, progress or (lambda line: None))
-
-
-def _folder(job: object) -> Path:
-    if not isinstance(job, str | os.PathLike):
-        raise HeadraceError(
-            "BAD_INPUT",
-            f"hr.why takes a job or the folder of its checkpoint, got {job!r}",
-            hint='pass one: hr.why(".headrace/fraud", "alerts", {"card": "a"})',
-            site=here(),
-        )
-    return Path(job).expanduser()

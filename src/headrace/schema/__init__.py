@@ -3,7 +3,7 @@
 from headrace.schema.ddl import as_read, meant_type, parse_schema, parse_type, schema_of
 from headrace.schema.duration import days, hours, milliseconds, minutes, seconds, shown
 from headrace.schema.named import digits, plain_type
-from headrace.schema.plain import plain
+from headrace.schema.plain import plain, row_text
 from headrace.schema.types import Array, Atomic, Field, Map, Struct, Type
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "parse_type",
     "plain",
     "plain_type",
+    "row_text",
     "schema_of",
     "seconds",
     "shown",

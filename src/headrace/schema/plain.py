@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from headrace.schema.types import Array, Map, Struct, Type
@@ -19,6 +21,15 @@ def plain(row: tuple[Any, ...], schema: Struct) -> dict[str, Any]:
     {'card': 'a', 'amount': '1.50'}
     """
     return {field.name: _json(value, field.type) for field, value in zip(schema.fields, row, strict=True)}
+
+
+def row_text(row: Mapping[str, Any]) -> str:
+    """Returns such an object as a line.
+
+    >>> row_text({"card": "a", "amount": None})
+    'card="a", amount=null'
+    """
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in row.items())
 
 
 def _json(value: Any, kind: Type) -> Any:

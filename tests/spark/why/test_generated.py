@@ -19,7 +19,7 @@ from headrace.schema import parse_schema, plain
 from headrace.schema.values import rows_from_internal, rows_to_internal
 from headrace.spark.compile.job import compile
 from headrace.spark.why.report import Why
-from headrace.spark.why.why import Question, reread
+from headrace.spark.why.why import Question, answering
 from tests.scale import FULL, runs
 from tests.spark.sql.batch import Batch
 from tests.spark.sql.generated import query
@@ -73,7 +73,7 @@ def explained(
     job = hr.job("generated", *(view.write.memory(name=name) for name, view in views.items()))
     job.run(checkpoint=folder / "checkpoint", progress=False)
     version = compile(job.plan)
-    with reread((folder / "checkpoint").absolute(), lambda stored: version, list(texts), print) as answers:
+    with answering((folder / "checkpoint").absolute(), lambda stored: version, list(texts), print) as answers:
         for name, rows in asked.items():
             schema = version.schemas.of[name]
             for row in rows:

@@ -14,7 +14,7 @@ import headrace as hr
 from headrace.jvm.frames import rows_of
 from headrace.schema import plain
 from headrace.spark.compile.job import compile
-from headrace.spark.why.why import Answers, Question, reread
+from headrace.spark.why.why import Answers, Question, answering
 from tests.spark.sql.batch import small
 
 CHARGES = [("a", 3), ("b", 5), ("a", 4), ("c", 9), ("b", 5), ("d", 1)]
@@ -171,7 +171,7 @@ def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("why").absolute() / "checkpoint"
     job.run(checkpoint=folder, progress=False)
     version = compile(job.plan)
-    with reread(folder, lambda stored: version, list(views), print) as answers:
+    with answering(folder, lambda stored: version, list(views), print) as answers:
         yield answers
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headrace.schema import row_text
 from headrace.spark.checkpoint.savepoints import listed
 from headrace.spark.run.summary import many
 
@@ -43,7 +43,7 @@ class WhyRow:
 
     def __str__(self) -> str:
         place = "" if self.file is None else f"{self.file}, {self._where}: "
-        return f"{place}{_shown(self.row)}{f'  ({self.times:,} times)' if self.times > 1 else ''}"
+        return f"{place}{row_text(self.row)}{f'  ({self.times:,} times)' if self.times > 1 else ''}"
 
     @property
     def _where(self) -> str:
@@ -171,7 +171,7 @@ class Why:
 
     def __str__(self) -> str:
         others = f", the first of {self.matching:,} rows that match" if self.matching > 1 else ""
-        lines = [f"{self.job}: why {self.view} has {_shown(self.row)}{others}, after epoch {listed(self.epochs)}"]
+        lines = [f"{self.job}: why {self.view} has {row_text(self.row)}{others}, after epoch {listed(self.epochs)}"]
         lines += [f"  {step}" for step in self.steps]
         lines += [f"  {line}" for source in self.sources for line in str(source).splitlines()]
         if not self.sources:
@@ -179,7 +179,3 @@ class Why:
         lines += [f"  it also depends on {what}" for what in self.outside]
         paused = "" if self.pause_seconds is None else f"; the job paused for {self.pause_seconds:.1f} s"
         return "\n".join([*lines, f"nothing was changed; done in {self.seconds:.1f} s{paused}"])
-
-
-def _shown(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in row.items())

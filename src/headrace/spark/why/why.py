@@ -24,13 +24,9 @@ from headrace.ops.operator import operator
 from headrace.plan import Node, Role
 from headrace.schema import Struct, plain
 from headrace.schema.values import zone
-from headrace.spark.checkpoint import candidate
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.correction import under
-from headrace.spark.deploy.cut import begun, cut
-from headrace.spark.deploy.replacement import Replacement
-from headrace.spark.deploy.request import Request
-from headrace.spark.run.summary import many
+from headrace.spark.deploy.reread import Reread, reread
 from headrace.spark.why.lines import line_of
 from headrace.spark.why.paths import FILE, POSITION, Paths, result
 from headrace.spark.why.report import Why, WhyRow, WhyRows, WhyStep
@@ -41,20 +37,6 @@ from headrace.spelling import suggestion
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
-
-_NEEDS = "rows to explain"
-
-_LITTLE = 16 << 20
-"""The bytes of captured rows up to which one task is enough, and compiling and planning would take most of the time."""
-
-_OF_LITTLE = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.files.openCostInBytes": "0",
-    "spark.sql.files.minPartitionNum": "1",
-}
 
 
 @dataclass(frozen=True)
@@ -71,39 +53,24 @@ def why(question: Question, home: Path, compiled: Callable[[Mapping[str, Any]], 
     """Answer a question about the job whose checkpoint is `home`. `compiled` compiles its stored plan. `look` is called with a line for
     each step.
     """
-    with reread(home, compiled, [question.view], look) as answers:
+    with answering(home, compiled, [question.view], look) as answers:
         look("going back from the row")
         return answers.of(question)
 
 
 @contextmanager
-def reread(
+def answering(
     home: Path, compiled: Callable[[Mapping[str, Any]], SparkJob], views: Collection[str], look: Callable[[str], object]
 ) -> Iterator[Answers]:
     """Read the rows again that the job has read, for questions about some views."""
     began = time.monotonic()
-    begun(home, _NEEDS)
-    with candidate.claim(home) as place:
-        while True:
-            before = begun(home, _NEEDS)
-            job = compiled(before.plan)
-            for view in views:
-                _target(job, view)
-            pause = cut(job, home)
-            with Request(job).opened(place / candidate.CUT, home=home) as replacement:
-                if replacement.stored.plan != before.plan:
-                    continue  # another version has started meanwhile
-                targets = {view: _target(replacement.job, view) for view in views}
-                paths = Paths(replacement.job, dict(targets.values()), place / "why")
-                old = replacement.comparison.old
-                look(f"reading {many(old.rows, 'row')} again")
-                replacement.shadow(place / candidate.SHADOW, look, paths.ends).finish(old.totals)
-                little = sum(file.stat().st_size for file in paths.place.rglob("*.parquet")) <= _LITTLE
-                execution = _OF_LITTLE if little else {"spark.sql.shuffle.partitions": str(replacement.partitions)}
-                with under({**job.settings, **execution}) as spark:
-                    streams = {node: Captured(spark, node, routes, little=little) for node, routes in paths.into.items()}
-                    yield Answers(spark, replacement, {view: node for view, (node, _) in targets.items()}, streams, home, pause, began)
-                return
+
+    def paths(job: SparkJob, place: Path) -> Paths:
+        return Paths(job, dict(_target(job, view) for view in views), place / "why")
+
+    with reread(home, compiled, paths, "rows to explain", look) as read, under(read.settings) as spark:
+        streams = {node: Captured(spark, node, routes, little=read.is_little) for node, routes in read.wanted.into.items()}
+        yield Answers(spark, read, {view: _target(read.job, view)[0] for view in views}, streams, home, began)
 
 
 def _target(job: SparkJob, view: str) -> tuple[Node, str]:
@@ -125,16 +92,14 @@ class Answers:
     def __init__(
         self,
         spark: SparkSession,
-        replacement: Replacement,
+        read: Reread[Paths],
         views: Mapping[str, Node],
         streams: Mapping[Node, Captured],
         home: Path,
-        pause: float | None,
         began: float,
     ) -> None:
-        self._spark, self._job, self._views, self._streams = spark, replacement.job, views, streams
-        self._home, self._pause, self._began = home, pause, began
-        self._epochs = {name: origin.epoch for name, origin in replacement.origins.items()}
+        self._spark, self._job, self._read = spark, read.job, read
+        self._views, self._streams, self._home, self._began = views, streams, home, began
         self._zone = zone(self._job.time_zone)
 
     def of(self, question: Question) -> Why:
@@ -155,8 +120,8 @@ class Answers:
             ),
             sources=tuple(self._rows(question, node, rows) for node, rows in way.roots.items() if not _is_constant(node)),
             outside=tuple(what for step in way.steps if (what := _outside(step.node))),
-            epochs=self._epochs,
-            pause_seconds=self._pause,
+            epochs=self._read.epochs,
+            pause_seconds=self._read.pause,
             seconds=time.monotonic() - self._began,
         )
 
