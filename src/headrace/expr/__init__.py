@@ -1,7 +1,7 @@
 """Columns: handles whose operators build Spark SQL text."""
 
 from headrace.expr.build import case, col, columns_of, expr, lit, of_text, of_value, struct
-from headrace.expr.column import Call, Column, in_handler
+from headrace.expr.column import Call, Column, in_handler, shown_as
 from headrace.expr.expression import Expression, of
 from headrace.expr.functions import Functions, f
 from headrace.expr.hints import Parsed, parsed
@@ -27,5 +27,6 @@ __all__ = [
     "of_value",
     "parsed",
     "refuse_pyspark",
+    "shown_as",
     "struct",
 ]

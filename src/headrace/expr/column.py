@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -25,6 +25,9 @@ ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
 AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
 # True while a handler of a state program is traced: `str` of a column would then be called once, for all rows.
 in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
+
+# Gives the value of a column where it has one: in a handler that is run once more for one row.
+shown_as: ContextVar[Callable[[Column], str | None] | None] = ContextVar("headrace_shown_as", default=None)
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,10 @@ class Column:
         self._call = call
 
     def __repr__(self) -> str:
-        name = self._expression.alias
+        name, show = self._expression.alias, shown_as.get()
+        value = None if show is None else show(self)
+        if value is not None:
+            return f"<Column {self._expression.text} = {value}>"
         return f"<Column {self._expression.text} AS {quote(name)}>" if name else f"<Column {self._expression.text}>"
 
     def __add__(self, other: Any) -> Column:

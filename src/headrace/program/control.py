@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from types import TracebackType
 from typing import NoReturn
@@ -103,7 +104,7 @@ class Branch:
     """One branch, opened only by a `with` statement."""
 
     def __init__(self, word: str, condition: Column | str | bool | None) -> None:
-        self._word = word
+        self.word = word
         self._site = here()
         self._recording: Recording = recording(f"hr.{word}")
         if isinstance(condition, Cell | Row):
@@ -114,14 +115,16 @@ class Branch:
     def __bool__(self) -> NoReturn:
         raise self.without_with()
 
+    def __iter__(self) -> Iterator[object]:
+        return self._recording.iterated(self)
+
     def __enter__(self) -> None:
         current = self._recording
-        if current.unentered.pop(id(self), None) is None:
-            raise self.without_with()
+        current.enter(self)
         if not check_branch(current):
             raise self.without_with()
         self._outer = current.block
-        self._chain = Chain(self._outer, self._site) if self._word == "when" else self._followed()
+        self._chain = Chain(self._outer, self._site) if self.word == "when" else self._followed()
         current.block = self._chain.block
         try:
             self._text = None if self._condition is None else current.text(self._condition)
@@ -133,18 +136,18 @@ class Branch:
         body, self._recording.block = self._recording.block, self._outer
         if error is not None:
             return
-        if self._word == "when":
+        if self.word == "when":
             self._outer.statements.append(self._chain)
         self._chain.branches.append((self._text, body, self._site))
-        self._chain.closed = self._word == "otherwise"
+        self._chain.closed = self.word == "otherwise"
 
     def without_with(self) -> ProgramError:
         """The error for a branch that no `with` statement opened."""
-        argument = "" if self._word == "otherwise" else "..."
+        argument = "" if self.word == "otherwise" else "..."
         return ProgramError(
             "WHEN_WITHOUT_WITH",
-            f"hr.{self._word} is used without `with`, or twice, so it has no effect",
-            hint=f"write `with hr.{self._word}({argument}):` and indent its statements",
+            f"hr.{self.word} is used without `with`, or twice, so it has no effect",
+            hint=f"write `with hr.{self.word}({argument}):` and indent its statements",
             site=self._site,
         )
 
@@ -152,7 +155,7 @@ class Branch:
         """The chain of branches that this one continues."""
         statements = self._outer.statements
         end = len(statements)
-        if self._word == "elsewhen":  # skips the reads of its own condition
+        if self.word == "elsewhen":  # skips the reads of its own condition
             while end and isinstance(statements[end - 1], Read):
                 end -= 1
         chain = statements[end - 1] if end else None
@@ -160,7 +163,7 @@ class Branch:
             last = "an `otherwise`" if isinstance(chain, Chain) else f"`{chain.do}`" if chain else "nothing"
             raise ProgramError(
                 "WHEN_EXPECTED",
-                f"hr.{self._word} must directly follow a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block, but "
+                f"hr.{self.word} must directly follow a `with hr.when(...)` or `with hr.elsewhen(...)` of the same block, but "
                 f"{last} precedes it",
                 hint=f"move {'the read' if isinstance(chain, Read) else 'the intervening statements'} before the `when`"
                 if any(isinstance(statement, Chain) and not statement.last.closed for statement in statements)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NoReturn
 
@@ -65,7 +66,7 @@ class Loop:
                 hint="with hr.each(self.orders) as it: ...; for an array column use stream.explode(...) before it, or hr.f.transform",
                 site=self._site,
             )
-        _, self._cell = cell._recording()
+        _, self.cell = cell._recording()
         low, high = (entries.low, entries.high) if isinstance(entries, Range) else (None, None)
         self._low = None if low is None else current.text(low)
         self._high = None if high is None else current.text(high)
@@ -76,29 +77,30 @@ class Loop:
     def __bool__(self) -> NoReturn:
         raise self.without_with()
 
-    def __iter__(self) -> NoReturn:
-        raise self.without_with()
+    def __iter__(self) -> Iterator[Entry]:
+        return self._recording.iterated(self)
 
     def __enter__(self) -> Entry:
         current = self._recording
-        if current.unentered.pop(id(self), None) is None or not check_branch(current):
+        current.enter(self)
+        if not check_branch(current):
             raise self.without_with()
         self._it = current.numbered("it")
         self._outer = current.block
         current.block = Block(self._outer)
-        current.loops.append((self._cell, self._it))
+        current.loops.append((self.cell, self._it))
         message = "`it` is used outside its `with hr.each(...)`"
         hint = "to keep a value, use a local: found = hr.let(None, type) before the loop, found.set(it.value) inside"
         for part in ("key", "value", "index") if self._keyed else ("value", "index"):
             current.locals[f"{self._it}.{part}"] = Origin(current.block, message, hint)
-        return Entry(current, self._cell, self._it, self._keyed)
+        return Entry(current, self.cell, self._it, self._keyed)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         current = self._recording
         body, current.block = current.block, self._outer
         current.loops.pop()
         if error is None:
-            loop = Each(self._cell, self._it, body.frozen(), self._low, self._high, self._reverse, site=self._site)
+            loop = Each(self.cell, self._it, body.frozen(), self._low, self._high, self._reverse, site=self._site)
             self._outer.statements.append(loop)
 
     def without_with(self) -> ProgramError:

@@ -145,6 +145,15 @@ class Recording:
         """The locals made so far, in the user's words."""
         return Spoken(self.named, self.frame.timers, tuple(self.frame.cells.values()))
 
+    def enter(self, opened: Unentered) -> None:
+        """Called when a `with` statement opens a branch or a loop."""
+        if self.unentered.pop(id(opened), None) is None:
+            raise opened.without_with()
+
+    def iterated(self, opened: Unentered) -> Iterator[Any]:
+        """A branch or a loop as an iterable: only a handler that is run once more takes it for one (`rerun.py`)."""
+        raise opened.without_with()
+
     def record(self, statement: Statement) -> None:
         if isinstance(statement, Read | Each | Let):
             self.named.append(statement)

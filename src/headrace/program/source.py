@@ -45,13 +45,12 @@ def check_handler(handler: Callable[[Any], object], recording: Recording) -> Non
     code = getattr(function, "__code__", None)
     if code is None:
         raise _no_source(f"the source of {place}, a {type(function).__name__}, cannot be read, so it cannot be checked", None)
-    source = _source(code, function.__globals__, place)
-    cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
-    around = {name: cell.cell_contents for name, cell in cells if _filled(cell)}
+    source = source_of(code, function.__globals__, place)
+    outer = around(function)
     parameters = _parameters(source.node)
     if bound is not None and parameters:
-        around[parameters.pop(0)] = bound
-    kinds = _kinds(source.node, ChainMap(around, function.__globals__))
+        outer[parameters.pop(0)] = bound
+    kinds = _kinds(source.node, ChainMap(outer, function.__globals__))
     if takes_row and parameters:
         kinds |= dict.fromkeys(parameters[:2], TRACED) if recording.input is None else {parameters[0]: ROW}
     recording.read_sources[code] = _check(source, code, kinds, frozenset())
@@ -67,7 +66,7 @@ def check_branch(recording: Recording) -> bool:
     known = recording.read_sources.get(code, frozenset())
     if line in known:
         return True
-    source = _source(code, frame.f_globals, f"the function {code.co_name}")
+    source = source_of(code, frame.f_globals, f"the function {code.co_name}")
     kinds = _kinds(source.node, ChainMap(frame.f_locals, frame.f_globals))
     for name in _plain_parameters(source.node):
         if issubclass(type(frame.f_locals.get(name)), Column):
@@ -97,7 +96,14 @@ def _followed(source: Source, kinds: tuple[tuple[str, str], ...], opened: frozen
 # finding the source of a code object
 
 
-def _source(code: CodeType, names: dict[str, Any], place: str) -> Source:
+def around(function: Any) -> dict[str, Any]:
+    """Returns the values of the names that a function has from the functions around it."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if _filled(cell)}
+
+
+def source_of(code: CodeType, names: dict[str, Any], place: str) -> Source:
+    """Returns the source of a code object. `names`: the globals of its module. `place`: what it is, in words."""
     file = parsed(code.co_filename, names)
     if file is None and not linecache.getlines(code.co_filename, names):
         raise _no_source(f"the source of {place} cannot be read, so it cannot be checked", code)

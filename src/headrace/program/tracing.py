@@ -6,7 +6,11 @@ import inspect
 import linecache
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from types import CodeType
 from typing import Any
+from weakref import WeakSet
 
 from headrace.errors import HeadraceError, PlanError, ProgramError, Site, here, ours
 from headrace.expr import Column
@@ -23,6 +27,29 @@ from headrace.spelling import nearest, suggestion
 
 EVENT = "event"
 LATE = "late"
+
+
+@dataclass(frozen=True, eq=False)
+class Tracing:
+    """How a program was traced. `opening`: the code of its functions that open a branch or a loop. `inputs`: the columns of each input.
+    `number`: later ones have greater numbers.
+    """
+
+    traced: Traced
+    program: Program
+    frame: Frame
+    inputs: Mapping[str, tuple[str, ...]]
+    opening: frozenset[CodeType]
+    number: int = field(default_factory=count().__next__)
+
+
+_tracings: WeakSet[Tracing] = WeakSet()
+"""Each lives as long as the program that it gave."""
+
+
+def tracing_of(traced: Traced) -> Tracing | None:
+    """Returns how a program was traced, or last one that equals it, such as one of a stored plan; None if this process has none."""
+    return max((one for one in _tracings if one.traced == traced), key=lambda one: one.number, default=None)
 
 
 def trace(
@@ -51,18 +78,22 @@ def trace(
     _check_shared(title, shared, broadcast, cells)
     frame = Frame(title, key, shared, {id(cell): attribute for attribute, cell in declared.items()}, {}, frozenset(timers))
     order = [EVENT, *sorted(set(inputs) - {EVENT}), LATE, *timers]
-    traced = []
+    traced, opening = [], set()
     for on in order:
         if on in handlers:
             kind = "timer" if on in timers else "late" if on == LATE else "broadcast" if on in broadcast else "input"
             of = None if kind == "timer" else EVENT if kind == "late" else on
-            body = _run(
-                handlers[on], Recording(frame, f"on_{on}", of, inputs[of] if of is not None else (), on in broadcast), timers.get(on)
-            )
+            recording = Recording(frame, f"on_{on}", of, inputs[of] if of is not None else (), on in broadcast)
+            body = _run(handlers[on], recording, timers.get(on))
             traced.append(TracedHandler(on, kind, body))
-    return Traced(
+            opening |= {code for code, lines in recording.read_sources.items() if lines}
+    whole = Traced(
         tuple(cell.traced(attribute) for attribute, cell in cells.items()), tuple(traced), tuple(_outputs(title, outputs, frame, instance))
     )
+    tracing = Tracing(whole, instance, frame, dict(inputs), frozenset(opening))
+    object.__setattr__(whole, "_tracing", tracing)
+    _tracings.add(tracing)
+    return whole
 
 
 def _instance(program: object) -> Program:
@@ -103,8 +134,9 @@ def _declared(program: Program) -> Iterator[tuple[str, Cell | Output]]:
 def _check_names(title: str, cells: Mapping[str, Cell], outputs: Mapping[str, Output], inputs: Mapping[str, tuple[str, ...]]) -> None:
     for attribute, declared in _all(cells, outputs):
         kind = type(declared).__name__
-        if attribute == "key" or attribute.startswith("on_"):
-            why = "self.key is the key of the row" if attribute == "key" else "names that start with on_ are handlers"
+        if attribute == "key" or attribute.startswith(("on_", "__")):
+            start = "names that start with on_ are handlers" if attribute.startswith("on_") else "it starts with __"
+            why = "self.key is the key of the row" if attribute == "key" else start
             raise _reserved(title, kind, attribute, why, declared._site)
     for attribute, output in outputs.items():
         if attribute in (MAIN, LATE, "dead_letter") or attribute.startswith("late_"):

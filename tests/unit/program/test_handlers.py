@@ -502,6 +502,22 @@ def test_a_cell_called_key() -> None:
     )
 
 
+def test_a_cell_with_a_name_of_ours() -> None:
+    class P(Plain):
+        def __init__(self):
+            setattr(self, "__n", hr.Value("int"))
+
+    check_error(
+        """
+        NAME_RESERVED: P: the Value `__n` has a reserved name: it starts with __
+          at test_handlers.py:*: setattr(self, "__n", hr.Value("int"))
+          hint: give the Value another name
+          more: headrace error NAME_RESERVED
+        """,
+        tracing(P),
+    )
+
+
 def test_a_timer_called_event() -> None:
     class P(Plain):
         event = hr.Timer()

@@ -27,10 +27,11 @@ private[program] final class Body(generate: Generate, program: Program, handler:
   /** The open loops, by the name of their entry: the cell and the field of the loop. */
   private var loops = Map.empty[String, (EntriesCode, String)]
 
-  /** The name of the method. If the handler fails, the cells that it may set are restored. */
+  /** The name of the method. If the handler fails, the cells that it may set are restored, all but counters. */
   def method: String = {
     val code = chunks(handler.body.map(statement), s"part$number")
     val body = if (code.length > Generate.MethodSize) apart(code, s"part$number") else code
+    val counts = statements.exists { case a: Program.Assign => a.cell.startsWith(Program.Counter); case _ => false }
     val (keep, undo) = changed.map(cells(_).undo).unzip
     val name = ctx.freshName(s"on$number")
     val guarded =
@@ -42,7 +43,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
         try {
           $body
         } catch (Throwable failure) {
-          dirty = wasDirty;
+          dirty = wasDirty || $counts;
           ${undo.mkString("\n")}
           Platform.throwException(failure);
         }"""
@@ -56,7 +57,7 @@ private[program] final class Body(generate: Generate, program: Program, handler:
       case a: Program.Append => a.cell
       case a: Program.Add => a.cell
       case r: Program.Replace => cellOf(r.it)
-    }.distinct
+    }.distinct.filterNot(_.startsWith(Program.Counter))
   }
 
   private def statement(s: Program.Statement): String = s match {

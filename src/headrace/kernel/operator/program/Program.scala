@@ -198,6 +198,9 @@ object Program {
   val Now = "__now"
   val Watermark = "__watermark"
 
+  /** The first letters of cells that count what a handler is called for, also if it fails. No cell of a user's has such a name. */
+  val Counter = "__"
+
   /** The key of the timer that fires, if it has one. */
   val TimerKey = "__timer_key"
 

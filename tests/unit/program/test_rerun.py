@@ -1,0 +1,239 @@
+"""A handler that runs once more over recorded steps: only the branches and entries of the recording run, at the user's lines."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+import headrace as hr
+from headrace.errors import HeadraceError
+from headrace.program import trace
+from headrace.program.rerun import Recorded, Rerun
+from headrace.program.stepped import Point, Step, stepped
+from headrace.program.tracing import tracing_of
+from headrace.schema import Struct
+from tests.unit.errors import check_error
+
+trail: list[str] = []
+"""What has run."""
+
+
+def noted(cell, what):
+    """A helper that opens a branch."""
+    with hr.when(cell.exists()):
+        trail.append(f"{what}: there")
+    with hr.otherwise():
+        trail.append(f"{what}: not there")
+
+
+class Base(hr.Program):
+    """Calls a helper, from a handler that another class extends."""
+
+    n = hr.Value("int")
+
+    def on_event(self, e):
+        noted(self.n, "n")
+
+
+class Branches(Base):
+    """Branches, loops, private names, a name from around the class."""
+
+    seen = hr.Map("string", "int")
+    due = hr.Timer()
+    __private = "private"
+
+    def on_event(self, e):
+        super().on_event(e)
+        with hr.when(e.amount > 3):
+            trail.append(f"large {self.__private}")
+            with hr.each(self.seen) as it:
+                trail.append(f"entry {it.key!r}")
+                it.remove()
+        with hr.elsewhen(e.amount > 2):
+            trail.append("middle")
+        with hr.elsewhen(self.n.get() > 1):
+            trail.append("by a cell")
+        with hr.otherwise():
+            trail.append("small")
+        trail.append("end")
+        hr.emit(amount=e.amount)
+
+    def on_due(self, at):
+        trail.append("due")
+        hr.emit(amount=1)
+
+
+class Past:
+    """Values that a test can tell apart."""
+
+    def value(self, text: str, names: Mapping[str, Recorded]) -> Any:
+        return text.upper()
+
+    def row(self, texts: Mapping[str, str], names: Mapping[str, Recorded], emitted: Step) -> Mapping[str, Any]:
+        return dict(texts)
+
+
+TRACED = trace(Branches, name="Branches", key=("card",), inputs={"event": ("card", "amount")})
+TRACING = tracing_of(TRACED)
+POINTS = stepped(TRACED, {"main": Struct(())}, keyed=True).points
+EMITTED = {"value": {"amount": "e.amount"}}
+
+
+def steps(*points: tuple[str, Mapping[str, Any]], on: str = "event") -> list[Step]:
+    """The steps of a call; a point is named as `branch 1`, and taken in the order of the handler."""
+    places, all = iter([(place, one) for place, one in enumerate(POINTS) if one.on == on]), []
+    for name, values in points:
+        place, point = next((place, one) for place, one in places if named(one) == name)
+        all.append(Step(len(all) + 1, None if point.on == "due" else 1, point, f"step {place}", values))
+    return all
+
+
+def named(point: Point) -> str:
+    return point.what if point.branch is None else f"{point.what} {point.branch}"
+
+
+def run(call: Iterable[Step], through: Any = None) -> list[str]:
+    assert TRACING is not None
+    trail.clear()
+    rerun = Rerun(TRACING, Past())
+    with rerun.opened():
+        rerun.run([*call], through or (lambda handler, *arguments: handler(*arguments)))
+    return trail.copy()
+
+
+BEGIN = ("begin", {"e": {}, "key": {}})
+THERE, NOT_THERE = (("read", {"value": 1}), ("branch 0", {})), (("read", {"value": None}), ("branch 1", {}))
+EMIT = ("emit", EMITTED)
+
+
+@pytest.mark.parametrize(
+    ("points", "expected"),
+    [
+        ((BEGIN, *THERE, ("branch 0", {}), ("end", {}), EMIT), ["n: there", "large private", "end"]),
+        ((BEGIN, *NOT_THERE, ("branch 1", {}), EMIT), ["n: not there", "middle", "end"]),
+        ((BEGIN, *THERE, ("branch 2", {}), ("read", {"value": 2}), ("branch 0", {}), EMIT), ["n: there", "by a cell", "end"]),
+        ((BEGIN, *THERE, ("branch 2", {}), ("read", {"value": 0}), ("branch 1", {}), EMIT), ["n: there", "small", "end"]),
+    ],
+    ids=["when", "elsewhen", "elsewhen over a cell", "otherwise"],
+)
+def test_the_branch_that_was_taken(points: tuple[Any, ...], expected: list[str]) -> None:
+    assert run(steps(*points)) == expected
+
+
+def test_entries_of_a_loop() -> None:
+    call = steps(BEGIN, *THERE, ("branch 0", {}), ("entry", {"key": "a", "value": 1, "index": 0}), ("replace", {}), ("end", {}), EMIT)
+    entry, replaced = call[4:6]
+    repeated = [*call[:6], entry, replaced, *call[6:]]
+    assert run(repeated) == [
+        "n: there",
+        "large private",
+        "entry <Column `it__1.key` = '`IT__1.KEY`'>",
+        "entry <Column `it__2.key` = '`IT__2.KEY`'>",
+        "end",
+    ]
+
+
+def test_a_timer() -> None:
+    assert run(steps(("begin", {"at": "x", "key": {}}), ("emit", {"value": {"amount": "1"}}), on="due")) == ["due"]
+
+
+def test_a_debugger_stops_at_the_lines_of_the_file() -> None:
+    lines: list[str] = []
+    text = Path(__file__).read_text().splitlines()
+
+    def traced(frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code.co_filename != __file__ or frame.f_code.co_name not in ("on_event", "noted"):
+            return None
+        if event == "line":
+            lines.append(text[frame.f_lineno - 1].strip())
+        return traced
+
+    def through(handler: Any, *arguments: Any) -> None:
+        sys.settrace(traced)
+        try:
+            handler(*arguments)
+        finally:
+            sys.settrace(None)
+
+    run(steps(BEGIN, *NOT_THERE, ("branch 1", {}), EMIT), through)
+    assert [line for line in lines if line != "super().on_event(e)"] == [
+        'noted(self.n, "n")',
+        "with hr.when(cell.exists()):",
+        "with hr.otherwise():",
+        'trail.append(f"{what}: not there")',
+        "with hr.when(e.amount > 3):",
+        "with hr.elsewhen(e.amount > 2):",
+        'trail.append("middle")',
+        'trail.append("end")',
+        "hr.emit(amount=e.amount)",
+    ]
+
+
+def test_functions_are_as_before_afterwards() -> None:
+    before = (Branches.on_event.__code__, Base.on_event.__code__, noted.__code__)
+    run(steps(BEGIN, *NOT_THERE, ("branch 1", {}), EMIT))
+    assert (Branches.on_event.__code__, Base.on_event.__code__, noted.__code__) == before
+
+
+def test_a_handler_that_takes_another_way() -> None:
+    check_error(
+        """
+        HANDLER_FAILED: on_event of Branches takes another way than it did in the job: it emits amount="e.amount"
+          at test_rerun.py:*: hr.emit(amount=e.amount)
+          hint: a handler depends only on its row, its cells and the parameters of the program; reload it if its file has changed
+          more: headrace error HANDLER_FAILED
+        """,
+        lambda: run(steps(BEGIN, *NOT_THERE, ("branch 1", {}), ("emit", {"value": {"amount": "2"}}))),
+    )
+    with pytest.raises(HeadraceError, match="takes another way than it did in the job: read"):
+        run(steps(BEGIN, *NOT_THERE, ("branch 2", {}), EMIT))
+    with pytest.raises(HeadraceError, match="takes another way than it did in the job: emit"):
+        run([*steps(BEGIN, *NOT_THERE, ("branch 1", {}), EMIT), *steps(EMIT)])
+
+
+def test_a_cell_is_not_read_in_the_prompt() -> None:
+    def through(handler: Any, *arguments: Any) -> None:
+        eval("handler.__self__.n.get()", {"handler": handler})
+
+    check_error(
+        """
+        OUTSIDE_HANDLER: in a replay, cells are read and changed by the handler alone
+          at <string>:1
+          hint: print a name that holds what the handler has read: p wins
+          more: headrace error OUTSIDE_HANDLER
+        """,
+        lambda: run(steps(BEGIN, *NOT_THERE, ("branch 1", {}), EMIT), through),
+    )
+
+
+def test_a_branch_that_its_with_does_not_open() -> None:
+    class Held(hr.Program):
+        def on_event(self, e):
+            large = hr.when(e.amount > 3)
+            with large:
+                hr.emit(amount=e.amount)
+
+    program = trace(Held, name="Held", key=("card",), inputs={"event": ("card", "amount")})
+    tracing = tracing_of(program)
+    assert tracing is not None
+    begin = Step(1, 1, Point("event", "begin"), "step 0", {"e": {}})
+    rerun = Rerun(tracing, Past())
+
+    def opened() -> None:
+        with rerun.opened():
+            rerun.run([begin], lambda handler, *arguments: handler(*arguments))
+
+    check_error(
+        """
+        NO_SOURCE: on_event opens a branch or a loop that is not written in its `with` statement
+          at test_rerun.py:*: with large:
+          hint: write it there, `with hr.when(...):`, to run the handler in a debugger
+          more: headrace error NO_SOURCE
+        """,
+        opened,
+    )
