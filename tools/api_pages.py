@@ -74,7 +74,8 @@ PAGES = {
         "Results and state",
         "Results of bounded input, committed files, the [state](../../guides/state.md) of a job and its"
         " [dead letters](../../guides/contracts.md#show-dead-letters).",
-        "collect show Table committed_files committed_paths state State why Why WhyStep WhyRows WhyRow letters Letters",
+        "collect show Table committed_files committed_paths state State why Why WhyStep WhyRows WhyRow"
+        " replay Replay ReplayCall ReplayStep letters Letters",
     ),
     "durations": (
         "Durations",

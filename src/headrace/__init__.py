@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from headrace.engine.job import Job
     from headrace.engine.letters import Letters, letters
     from headrace.engine.portable import export_savepoint, import_savepoint
+    from headrace.engine.replay import replay
     from headrace.engine.state import State, state
     from headrace.engine.table import Table
     from headrace.engine.why import why
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from headrace.spark.deploy.rewind import Rewinding
     from headrace.spark.deploy.rows_diff import RowChange, RowsDiff, SinkRows
     from headrace.spark.portable.contents import Portable
+    from headrace.spark.replay.report import Replay, ReplayCall, ReplayStep
     from headrace.spark.run.run import Run
     from headrace.spark.run.summary import Summary
     from headrace.spark.why.report import Why, WhyRow, WhyRows, WhyStep
@@ -103,6 +105,7 @@ _PUBLIC = {
         "headrace.engine.building": "job",
         "headrace.engine.letters": "Letters letters",
         "headrace.engine.portable": "export_savepoint import_savepoint",
+        "headrace.engine.replay": "replay",
         "headrace.engine.state": "State state",
         "headrace.engine.table": "Table",
         "headrace.engine.why": "why",
@@ -125,6 +128,7 @@ _PUBLIC = {
         "headrace.schema": "days hours minutes seconds",
         "headrace.spark.deploy.rewind": "Rewinding",
         "headrace.spark.deploy.rows_diff": "RowChange RowsDiff SinkRows",
+        "headrace.spark.replay.report": "Replay ReplayCall ReplayStep",
         "headrace.spark.why.report": "Why WhyRow WhyRows WhyStep",
         "headrace.spark.portable.contents": "Portable",
         "headrace.spark.run.run": "Run",
@@ -161,6 +165,9 @@ __all__ = [
     "Portable",
     "Program",
     "ProgramError",
+    "Replay",
+    "ReplayCall",
+    "ReplayStep",
     "Rewinding",
     "Row",
     "RowChange",
@@ -214,6 +221,7 @@ __all__ = [
     "otherwise",
     "read",
     "reject",
+    "replay",
     "seconds",
     "secret",
     "session",

@@ -68,7 +68,7 @@ INNER: dict[str, tuple[tuple[str, ...], ...]] = {
         ("stream",),
         ("broadcast", "read"),
     ),
-    "spark": (("compile",), ("checkpoint",), ("run",), ("deploy", "inspect"), ("why", "portable")),
+    "spark": (("compile",), ("checkpoint",), ("run",), ("deploy", "inspect"), ("why", "replay", "portable")),
 }
 
 INSIDE = {f"headrace.{package}" for package in INNER}

@@ -24,6 +24,7 @@ from headrace.cli import (
     plan,
     prepare,
     promote,
+    replay,
     rescale,
     rewind,
     rollback,
@@ -42,7 +43,7 @@ from headrace.errors import EXIT_CODES, HeadraceError
 from headrace.interrupts import EXIT_CODE, interrupted, interruptible
 
 COMMANDS = (
-    *(run, sql, explain, plan, schema, state, letters, savepoint, why),
+    *(run, sql, explain, plan, schema, state, letters, savepoint, why, replay),
     *(diff, compare, deploy, rescale, rollback, fork, promote, rewind, status, stop),
     *(certify, demo, doctor, error, docs, packages, prepare, completion),
 )

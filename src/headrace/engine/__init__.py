@@ -9,6 +9,7 @@ from headrace.engine.fork import fork
 from headrace.engine.job import Job
 from headrace.engine.letters import Letters, letters
 from headrace.engine.portable import export_savepoint, import_savepoint
+from headrace.engine.replay import replay
 from headrace.engine.state import State, state
 from headrace.engine.table import Table
 from headrace.engine.why import why
@@ -18,6 +19,7 @@ from headrace.spark.deploy.fork import Fork
 from headrace.spark.deploy.rewind import Rewinding
 from headrace.spark.deploy.rows_diff import RowChange, RowsDiff, SinkRows
 from headrace.spark.portable.contents import Portable
+from headrace.spark.replay.report import Replay, ReplayCall, ReplayStep
 from headrace.spark.run.run import Run
 from headrace.spark.run.summary import Summary
 from headrace.spark.why.report import Why, WhyRow, WhyRows, WhyStep
@@ -29,6 +31,9 @@ __all__ = [
     "Job",
     "Letters",
     "Portable",
+    "Replay",
+    "ReplayCall",
+    "ReplayStep",
     "Rewinding",
     "RowChange",
     "RowsDiff",
@@ -53,6 +58,7 @@ __all__ = [
     "job",
     "letters",
     "promote",
+    "replay",
     "state",
     "why",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 
@@ -329,6 +329,11 @@ class Program(Stateful, Ungrouped):
             )
             for side, (name, stream, key) in enumerate(zip(self.names, self.streams, self.keys, strict=True))
         )
+
+
+def programs_of(nodes: Iterable[Node]) -> tuple[Program, ...]:
+    """Return the programs among some nodes."""
+    return tuple(node for node in nodes if isinstance(node, Program))
 
 
 def _late(on: str) -> str:

@@ -44,7 +44,7 @@ def test_a_wrong_command_is_not_understood(capsys: pytest.CaptureFixture[str]) -
         (
             ["show", "fraud"],
             "argument COMMAND: there is no command show: did you mean state show or letters show or savepoint show? There are: run, sql, "
-            "explain, plan, schema, state, letters, savepoint, why, diff, compare, deploy, rescale, rollback, fork, promote, rewind, status, stop, certify, demo, doctor, error, docs, "
+            "explain, plan, schema, state, letters, savepoint, why, replay, diff, compare, deploy, rescale, rollback, fork, promote, rewind, status, stop, certify, demo, doctor, error, docs, "
             "packages, prepare, completion",
         ),
         (
