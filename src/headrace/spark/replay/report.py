@@ -30,8 +30,8 @@ class ReplayStep:
         >>> step = hr.ReplayStep("set", "job.py:11", "self.wins.set(wins + 1)", "wins", before=None, value=1)
         >>> print(step)
         job.py:11: wins: null -> 1
-        >>> step.to_json()["value"]
-        1
+        >>> step.text, step.to_json()["value"]
+        ('wins: null -> 1', 1)
     """
 
     what: str
@@ -92,8 +92,8 @@ class ReplayCall:
         >>> print(call)
         row 3, on_event: player="ada", won=false
           job.py:13: emit player="ada", wins=2
-        >>> call.to_json()["number"]
-        3
+        >>> call.title, call.to_json()["number"]
+        ('row 3, on_event: player="ada", won=false', 3)
     """
 
     handler: str
@@ -145,8 +145,8 @@ class Replay:
         >>> replay = hr.replay(job, {"player": "ada"})
         >>> replay.rows, replay.emitted["main"], replay.calls[1].steps[-1].what
         (2, ({'n': 1}, {'n': 2}), 'emit')
-        >>> replay.to_json()["program"]
-        'games.Count'
+        >>> replay.to_json()["program"], replay.page()[:15]
+        ('games.Count', '<!doctype html>')
     """
 
     job: str

@@ -115,16 +115,19 @@ class Route:
 
 
 class Paths:
-    """The paths behind some nodes of a job, whose rows are captured below the folder `place`. `targets`: the nodes, each with its query."""
+    """The paths behind some nodes of a job, whose rows are captured below the folder `place`. `targets`: the nodes by the names of their
+    views, each with its query.
+    """
 
-    def __init__(self, job: SparkJob, targets: Mapping[Node, str], place: Path) -> None:
+    def __init__(self, job: SparkJob, targets: Mapping[str, tuple[Node, str]], place: Path) -> None:
         self._job, self.place = job, place
+        self.views = {view: node for view, (node, _) in targets.items()}
         self.into: dict[Node, tuple[Route, ...]] = {}
         """The paths into each stream, by its node: the targets, and those that operators on the way read."""
         self._sinks: dict[Sink, str] = {}
         self._rows: dict[str, Capture] = {}
         query_of: dict[Node, str] = {one: query.name for query in job.queries for one in (*query.operators, *query.looked_up)}
-        streams = [*targets.items()]
+        streams = [*targets.values()]
         while streams:
             stream, query = streams.pop()
             if stream not in self.into:

@@ -66,11 +66,11 @@ def answering(
     began = time.monotonic()
 
     def paths(job: SparkJob, place: Path) -> Paths:
-        return Paths(job, dict(_target(job, view) for view in views), place / "why")
+        return Paths(job, {view: _target(job, view) for view in views}, place / "why")
 
     with reread(home, compiled, paths, "rows to explain", look) as read, under(read.settings) as spark:
         streams = {node: Captured(spark, node, routes, little=read.is_little) for node, routes in read.wanted.into.items()}
-        yield Answers(spark, read, {view: _target(read.job, view)[0] for view in views}, streams, home, began)
+        yield Answers(spark, read, streams, home, began)
 
 
 def _target(job: SparkJob, view: str) -> tuple[Node, str]:
@@ -93,18 +93,17 @@ class Answers:
         self,
         spark: SparkSession,
         read: Reread[Paths],
-        views: Mapping[str, Node],
         streams: Mapping[Node, Captured],
         home: Path,
         began: float,
     ) -> None:
         self._spark, self._job, self._read = spark, read.job, read
-        self._views, self._streams, self._home, self._began = views, streams, home, began
+        self._streams, self._home, self._began = streams, home, began
         self._zone = zone(self._job.time_zone)
 
     def of(self, question: Question) -> Why:
         """Return the answer. Raises NO_SUCH_ROW if no row matches."""
-        node = self._views[question.view]
+        node = self._read.wanted.views[question.view]
         matching, row = self._row(question, self._streams[node].content)
         way = back(self._job.plan, self._streams, node, _single(row))
         (first,), schema = rows_of(row.drop(VALUES), self._zone)
