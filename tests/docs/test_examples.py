@@ -44,7 +44,7 @@ def titled(page: Path) -> list[tuple[str, str, str]]:
 
 COOKBOOK = sorted((ROOT / "docs" / "cookbook").glob("*.md"))
 # run by tests/servers/test_pages.py, which has the servers
-SERVED = ("kafka.md", "correct.md")
+SERVED = ("kafka.md", "correct.md", "year.md")
 PAGES = [
     page
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))

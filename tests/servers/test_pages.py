@@ -27,6 +27,12 @@ def test_kafka(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch:
     run(ROOT / "docs" / "connectors" / "kafka.md", {"localhost:9092": broker.servers})
 
 
+def test_year(broker: Broker, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tutorial: a year of files and a live topic as one source."""
+    monkeypatch.chdir(tmp_path)
+    run(ROOT / "docs" / "guides" / "year.md", {"localhost:9092": broker.servers})
+
+
 @pytest.mark.full
 def test_correct(pg: Served, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The tutorial: a mistake in a query is mended, and what was wrong in PostgreSQL with it."""
