@@ -80,7 +80,7 @@ class Variants:
         emitted = {one.name: self._job.schemas.output(str(program.name), one.name) for one in program.traced.outputs}
         parts = stepped(program.traced, emitted, keyed=bool(program.keys[0]), without=without)
         name = str(of_key.name) if without is None else f"{of_key.name} without row {without}"
-        node = replace(of_key, name=name, traced=parts.program)
+        node = replace(of_key, name=name, traced=parts.program, time=None)  # a column of the steps could have that name
         query = next(query.name for query in self._job.queries if program in query.operators)
         steps, letters = (self._captured(OutputOf(node, output), query) for output in (STEPS, DEAD_LETTER))
         return Variant(parts.points, steps, letters)
