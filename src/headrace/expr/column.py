@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from headrace.errors import PlanError, here
 from headrace.expr.expression import Expression, of
+from headrace.expr.handler import in_handler, shown_as
 from headrace.expr.hints import cure, loop_cure
 from headrace.expr.literal import literal
 from headrace.expr.pyspark_column import refuse_mixing, refuse_pyspark
@@ -23,11 +23,6 @@ _CONSTANT = re.compile(r"\s*(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|true|false
 # The precedence of operators; an operand of a lower one gets parentheses.
 ANY, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)
 AROUND = "in Python & and | bind tighter than comparisons: put comparisons in parentheses, (x == 1) & (y > 5)"
-# True while a handler of a state program is traced: `str` of a column would then be called once, for all rows.
-in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
-
-# Gives the value of a column where it has one: in a handler that is run once more for one row.
-shown_as: ContextVar[Callable[[Column], str | None] | None] = ContextVar("headrace_shown_as", default=None)
 
 
 @dataclass(frozen=True)

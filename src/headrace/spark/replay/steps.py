@@ -143,36 +143,36 @@ class Steps:
         statement, values, key = step.point.statement, step.values, step.values.get(KEY)
         before, value = values.get(BEFORE), values.get(VALUE)
 
-        def said(what: str, name: str, site: Site | None = None, **more: Any) -> ReplayStep:
+        def line(what: str, name: str, site: Site | None = None, **more: Any) -> ReplayStep:
             at = site or (None if statement is None else statement.site)
             return ReplayStep(what, None if at is None else str(at), "" if at is None else at.text, name, **more)
 
         match statement:
             case When():
                 for site, condition, is_taken in _conditions(statement, step.point):
-                    yield said("otherwise", "") if condition is None else said("when", self._spoken(condition), site, value=is_taken)
+                    yield line("otherwise", "") if condition is None else line("when", self._spoken(condition), site, value=is_taken)
             case Each(cell=cell):
                 if step.point.what != END:
-                    yield said("entry", cell, row=values)
+                    yield line("entry", cell, row=values)
             case Read(cell=cell, what=what):
-                yield said("read", cell if what in ("value", "get") else f"{cell}.{what}", key=key, value=value)
+                yield line("read", cell if what in ("value", "get") else f"{cell}.{what}", key=key, value=value)
             case Let(local=local, value=text):
                 if not text.startswith("`let__"):  # `local.get()` makes a local, too
-                    yield said("let", "local" if local.startswith("let__") else local, value=value)
+                    yield line("let", "local" if local.startswith("let__") else local, value=value)
             case Clear(cell=cell, key=None) if self._cells[cell].has_entries:
-                yield said("clear", f"{cell}.size", before=before, value=0)
+                yield line("clear", f"{cell}.size", before=before, value=0)
             case Clear(cell=cell, key=None) if self._cells[cell].key is not None:
-                yield said("clear", cell, before="all times")
+                yield line("clear", cell, before="all times")
             case Set(cell=cell) | Clear(cell=cell):
-                yield said(statement.do, cell, key=key, before=before, value=value)
+                yield line(statement.do, cell, key=key, before=before, value=value)
             case Append(cell=cell):
-                yield said("append", cell, value=value)
+                yield line("append", cell, value=value)
             case Add(cell=cell):
-                yield said("add", cell, before=before, value=values["after"], row=value)
+                yield line("add", cell, before=before, value=values["after"], row=value)
             case Replace(it=it):
-                yield said("remove" if statement.value is None else "replace", self._looped[it], before=before, value=value)
+                yield line("remove" if statement.value is None else "replace", self._looped[it], before=before, value=value)
             case Emit(output=output):
-                yield said("emit", output, row=value)
+                yield line("emit", output, row=value)
 
 
 def _conditions(when: When, point: Point) -> Iterator[tuple[Site | None, str | None, bool]]:
