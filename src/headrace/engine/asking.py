@@ -22,7 +22,7 @@ Compiled: TypeAlias = Callable[[Mapping[str, Any]], SparkJob]
 
 
 @contextmanager
-def asked(job: Job | str | os.PathLike[str], call: str, rows: int) -> Iterator[tuple[Path, Compiled]]:
+def answerable(job: Job | str | os.PathLike[str], call: str, rows: int) -> Iterator[tuple[Path, Compiled]]:
     """Give the checkpoint of a job, and a function that compiles its stored plan.
 
     Args:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.engine.asking import asked
+from headrace.engine.asking import answerable
 from headrace.engine.job import Job
 from headrace.spark.replay.replay import replay as replayed
 from headrace.spark.replay.report import Replay
@@ -81,6 +81,6 @@ def replay(
         >>> hr.replay(job, {"player": "ada"}, without=1).lost["main"]
         ({'player': 'ada', 'wins': 1},)
     """
-    with asked(job, "hr.replay", rows) as (home, compiled):
+    with answerable(job, "hr.replay", rows) as (home, compiled):
         question = Question(program, dict(key or {}), without, rows)
         return replayed(question, home, compiled, progress or (lambda line: None), debug)

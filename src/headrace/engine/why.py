@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.engine.asking import asked
+from headrace.engine.asking import answerable
 from headrace.engine.job import Job
 from headrace.spark.why.report import Why
 from headrace.spark.why.why import Question
@@ -58,5 +58,5 @@ def why(
         >>> sorted(one.row["amount"] for source in answer.sources for one in source.rows)
         [3, 4]
     """
-    with asked(job, "hr.why", rows) as (home, compiled):
+    with answerable(job, "hr.why", rows) as (home, compiled):
         return answered(Question(view, dict(row or {}), rows), home, compiled, progress or (lambda line: None))

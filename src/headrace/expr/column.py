@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from headrace.errors import PlanError, here
 from headrace.expr.expression import Expression, of
-from headrace.expr.handler import in_handler, shown_as
+from headrace.expr.handler import equal_to, in_handler
 from headrace.expr.hints import cure, loop_cure
 from headrace.expr.literal import literal
 from headrace.expr.pyspark_column import refuse_mixing, refuse_pyspark
@@ -73,11 +73,8 @@ class Column:
         self._call = call
 
     def __repr__(self) -> str:
-        name, show = self._expression.alias, shown_as.get()
-        value = None if show is None else show(self)
-        if value is not None:
-            return f"<Column {self._expression.text} = {value}>"
-        return f"<Column {self._expression.text} AS {quote(name)}>" if name else f"<Column {self._expression.text}>"
+        name = self._expression.alias
+        return f"<Column {self._expression.text}{f' AS {quote(name)}' if name else ''}{equal_to(self)}>"
 
     def __add__(self, other: Any) -> Column:
         return binary(self, "+", other, SUM)

@@ -14,3 +14,10 @@ in_handler: ContextVar[bool] = ContextVar("headrace_in_handler", default=False)
 
 shown_as: ContextVar[Callable[[Column], str | None] | None] = ContextVar("headrace_shown_as", default=None)
 """Gives the value of a column where it has one: in a handler that is run once more for one row."""
+
+
+def equal_to(column: Column) -> str:
+    """Returns the end of a column's text with its value; empty if it has none."""
+    show = shown_as.get()
+    value = None if show is None else show(column)
+    return "" if value is None else f" = {value}"

@@ -101,7 +101,7 @@ class _Rerun(Recording):
 
     def shown(self, column: Column) -> str | None:
         """The value of a column, for a debugger: headrace itself asks for the text alone."""
-        if ours(sys._getframe(2).f_code.co_filename):
+        if ours(sys._getframe(3).f_code.co_filename):
             return None
         try:
             return repr(self._past.value(column._expression.text, self._names))
