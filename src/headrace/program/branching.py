@@ -16,7 +16,7 @@ import ast
 import copy
 import gc
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
@@ -32,8 +32,7 @@ _FUTURE = 0x1FF0000
 @contextmanager
 def branching(codes: Iterable[CodeType]) -> Iterator[None]:
     """Let the functions with this code really branch, until the end."""
-    functions = [one for code in codes for one in gc.get_referrers(code) if isinstance(one, FunctionType) and one.__code__ is code]
-    before = [(function, function.__code__) for function in functions]
+    before = {id(function): (function, function.__code__) for function in _functions([*codes])}.values()
     try:
         for function, code in before:
             function.__code__ = _branching(function, code)
@@ -41,6 +40,20 @@ def branching(codes: Iterable[CodeType]) -> Iterator[None]:
     finally:
         for function, code in before:
             function.__code__ = code
+
+
+def _functions(codes: Sequence[CodeType]) -> Iterator[FunctionType]:
+    """Yield the functions with some code; for one that is made in each call of another, that one."""
+    files = {code.co_filename for code in codes}
+    known = [one for one in gc.get_objects() if isinstance(one, FunctionType) and one.__code__.co_filename in files]
+    for code in codes:
+        own = [one for one in known if one.__code__ is code]
+        if own:
+            yield from own
+            continue
+        outer = [one.__code__ for one in known if any(inner is code for inner in _inside(one.__code__))]
+        nearest = min(outer, key=lambda one: len([*_inside(one)]), default=None)
+        yield from (one for one in known if one.__code__ is nearest)
 
 
 def _branching(function: FunctionType, code: CodeType) -> CodeType:

@@ -212,6 +212,34 @@ def test_a_cell_is_not_read_in_the_prompt() -> None:
     )
 
 
+def test_a_function_in_a_handler() -> None:
+    class Inner(hr.Program):
+        def on_event(self, e):
+            def sized(amount):
+                with hr.when(amount > 3):
+                    trail.append("large")
+                with hr.otherwise():
+                    trail.append("small")
+
+            sized(e.amount)
+            hr.emit(amount=e.amount)
+
+    program = trace(Inner, name="Inner", key=("card",), inputs={"event": ("card", "amount")})
+    tracing = tracing_of(program)
+    assert tracing is not None
+    places = enumerate(stepped(program, {"main": Struct(())}, keyed=True).points)
+    call = [
+        Step(place, 1, point, f"step {place}", EMITTED if point.what == "emit" else {"e": {}})
+        for place, point in places
+        if point.branch != 0
+    ]
+    trail.clear()
+    rerun = Rerun(tracing, Past())
+    with rerun.opened():
+        rerun.run(call, lambda handler, *arguments: handler(*arguments))
+    assert trail == ["small"]
+
+
 def test_a_branch_that_its_with_does_not_open() -> None:
     class Held(hr.Program):
         def on_event(self, e):
