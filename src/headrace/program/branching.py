@@ -21,9 +21,10 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
 
+import headrace
 from headrace.program.control import elsewhen, otherwise, when
 from headrace.program.each import each
-from headrace.program.source import around, source_of
+from headrace.program.source import around, inside, source_of
 
 _FUTURE = 0x1FF0000
 """The bits of a code object's flags that tell which features of the future its module has imported."""
@@ -51,15 +52,15 @@ def _functions(codes: Sequence[CodeType]) -> Iterator[FunctionType]:
         if own:
             yield from own
             continue
-        outer = [one.__code__ for one in known if any(inner is code for inner in _inside(one.__code__))]
-        nearest = min(outer, key=lambda one: len([*_inside(one)]), default=None)
+        outer = [one.__code__ for one in known if any(inner is code for inner in inside(one.__code__))]
+        nearest = min(outer, key=lambda one: len([*inside(one)]), default=None)
         yield from (one for one in known if one.__code__ is nearest)
 
 
 def _branching(function: FunctionType, code: CodeType) -> CodeType:
     node = source_of(code, function.__globals__, f"the function {code.co_name}").node
     assert isinstance(node, ast.FunctionDef)
-    rewritten = _Rewriter(ChainMap(around(function), function.__globals__)).visit(copy.deepcopy(node))
+    rewritten = _Rewriter(ChainMap(_imported(node), around(function), function.__globals__)).visit(copy.deepcopy(node))
     rewritten.decorator_list = []
     body: list[ast.stmt] = [rewritten]
     owner = code.co_qualname.rpartition(".")[0].rpartition(".")[2]
@@ -67,11 +68,14 @@ def _branching(function: FunctionType, code: CodeType) -> CodeType:
         # the class gives private names their prefix, and `super()` its `__class__`
         body = [_around(ast.parse(f"class {owner}: ..."), body)]
     names = [name for name in code.co_freevars if name != "__class__"]
-    factory = _around(ast.parse(f"def factory({', '.join(names)}): ..."), body)
+    (bound,) = (str(getattr(one, "name", "")) for one in body)
+    # in the user's module the definition binds a global name, which the function may use
+    outer = [] if bound in names else [ast.Global([bound])]
+    factory = _around(ast.parse(f"def factory({', '.join(names)}): ..."), [*outer, *body])
     whole = compile(
         ast.fix_missing_locations(ast.Module([factory], [])), code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True
     )
-    return next(one for one in _inside(whole) if one.co_name == code.co_name and one.co_firstlineno == node.lineno)
+    return next(one for one in inside(whole) if one.co_name == code.co_name and one.co_firstlineno == node.lineno)
 
 
 def _around(parsed: ast.Module, body: list[ast.stmt]) -> ast.stmt:
@@ -82,11 +86,16 @@ def _around(parsed: ast.Module, body: list[ast.stmt]) -> ast.stmt:
     return definition
 
 
-def _inside(code: CodeType) -> Iterator[CodeType]:
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield one
-            yield from _inside(one)
+def _imported(node: ast.AST) -> dict[str, Any]:
+    """Return what a function imports of headrace itself."""
+    names: dict[str, Any] = {}
+    for one in ast.walk(node):
+        match one:
+            case ast.ImportFrom(module="headrace", level=0):
+                names |= {part.asname or part.name: getattr(headrace, part.name, None) for part in one.names}
+            case ast.Import():
+                names |= {part.asname or part.name: headrace for part in one.names if part.name == "headrace"}
+    return names
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -106,19 +115,21 @@ class _Rewriter(ast.NodeTransformer):
         """Return a block in which branches and loops are `for` statements, a branch inside the `else` of the one before."""
         block: list[ast.stmt] = []
         last: ast.For | None = None
+        since = 0  # where the statements after the last branch begin
         for statement in statements:
             opens = self._opens(statement)
             if opens is None:
-                last = None
                 block.append(statement)
                 continue
             assert isinstance(statement, ast.With)
             loop = _for(statement, branch=opens is not each)
             if opens in (elsewhen, otherwise) and last is not None:
-                last.orelse = [loop]
+                # what stands between reads cells for the condition, and runs only with it
+                last.orelse = [*(block[since:] if opens is elsewhen else ()), loop]
+                del block[since if opens is elsewhen else len(block) :]
             else:
                 block.append(loop)
-            last = None if opens is each else loop
+            last, since = None if opens is each else loop, len(block)
         return block
 
     def _opens(self, statement: ast.stmt) -> object:

@@ -7,8 +7,10 @@ reaches come from the recording. A column shows its value: its text, evaluated o
 from __future__ import annotations
 
 import sys
+from bdb import BdbQuit
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from headrace.errors import ProgramError, here, ours
@@ -16,7 +18,7 @@ from headrace.expr import Column, shown_as
 from headrace.program.branching import branching
 from headrace.program.control import Branch
 from headrace.program.each import Entry, Loop
-from headrace.program.recording import NOW, TIMER_KEY, WATERMARK, Recording, Unentered, recorded
+from headrace.program.recording import NOW, TIMER_KEY, WATERMARK, Origin, Recording, Unentered, recorded
 from headrace.program.row import Row
 from headrace.program.statement import Emit, Let, Read, Statement
 from headrace.program.stepped import BRANCH, END, ENTRY, VALUE, Step
@@ -53,10 +55,11 @@ class Rerun:
     Args:
         tracing: The program.
         past: Evaluates expressions.
+        steady: Whether an expression has the same value when it is evaluated again.
     """
 
-    def __init__(self, tracing: Tracing, past: Past) -> None:
-        self._tracing, self._past = tracing, past
+    def __init__(self, tracing: Tracing, past: Past, *, steady: bool = True) -> None:
+        self._tracing, self._past, self._steady = tracing, past, steady
 
     @contextmanager
     def opened(self) -> Iterator[None]:
@@ -65,14 +68,14 @@ class Rerun:
             yield
 
     def run(self, call: Sequence[Step], through: Callable[..., object]) -> list[tuple[str, Mapping[str, Any]]]:
-        """Run a handler over the steps of a call. Returns the rows that it emits, each with its output.
+        """Run a handler over the steps of a call. Returns the rows that it emits, each with its output. Raises BdbQuit if it was left.
 
         Args:
             call: The steps, the begin of the handler first.
             through: Called with the handler and its arguments, such as `pdb.runcall`.
         """
         begin = call[0]
-        recording = _Rerun(self._tracing, call, self._past)
+        recording = _Rerun(self._tracing, call, self._past, self._steady)
         handler = getattr(self._tracing.program, f"on_{begin.point.on}")
         if recording.input is None:
             arguments: list[Row | Column] = [recording.value(_NAMES[one], one) for one in ("at", "timer") if one in begin.values]
@@ -88,16 +91,28 @@ class Rerun:
         return recording.emitted
 
 
+@dataclass
+class _Chain:
+    """A `when` and its later branches. `taken`: the number of the branch that was taken; `number`: that of the one reached; `at`: the step
+    behind it. `is_over`: one has run.
+    """
+
+    taken: int
+    number: int = 0
+    at: int = -1
+    is_over: bool = False
+
+
 class _Rerun(Recording):
-    def __init__(self, tracing: Tracing, call: Sequence[Step], past: Past) -> None:
+    def __init__(self, tracing: Tracing, call: Sequence[Step], past: Past, steady: bool) -> None:
         begin, *steps = call
         on = begin.point.on
         of = None if begin.row is None else EVENT if on == LATE else on
         super().__init__(tracing.frame, f"on_{on}", of, tracing.inputs[of] if of is not None else ())
         self.emitted: list[tuple[str, Mapping[str, Any]]] = []
-        self._steps, self._at, self._past = steps, 0, past
+        self._steps, self._at, self._past, self._steady = steps, 0, past, steady
         self._names = {_NAMES[one]: Recorded(begin, one) for one in begin.values}
-        self._chain = (0, 0, -1)
+        self._chain = _Chain(-1)
 
     def shown(self, column: Column) -> str | None:
         """The value of a column, for a debugger: headrace itself asks for the text alone."""
@@ -109,9 +124,9 @@ class _Rerun(Recording):
             return None  # a text of another handler, or one that fails
 
     def ended(self) -> None:
-        """Raise unless all steps were taken."""
+        """Raise unless all steps were taken: a debugger ends the handler if its user leaves it."""
         if self._at < len(self._steps):
-            raise self._differs(self._steps[self._at].point.what)
+            raise BdbQuit
 
     def record(self, statement: Statement) -> None:
         if _caller() in _PROMPT:
@@ -121,18 +136,19 @@ class _Rerun(Recording):
                 hint="print a name that holds what the handler has read: p wins",
                 site=here(),
             )
-        step = self._next(statement.do)
-        taken = step.point.statement
-        if any(getattr(taken, name, None) != getattr(statement, name, None) for name in ("cell", "output")):
+        if isinstance(statement, Read) and self._chain.is_over and not self._is_next(statement):
+            return  # for the condition of an `elsewhen` after a branch that was taken: the job has not read it
+        if not self._is_next(statement):
             raise self._differs(statement.do)
+        step = self._next(statement.do)
         match statement:
             case Read(local=local) | Let(local=local):
                 self._names[local] = Recorded(step, VALUE)
             case Emit(output=output, row=row):
                 values = self._past.row(dict(row), self._names, step)
-                if values != step.values[VALUE]:
+                if self._steady and values != step.values[VALUE]:
                     raise self._differs(f"it emits {row_text(values)}")
-                self.emitted.append((output, values))
+                self.emitted.append((output, step.values[VALUE]))
 
     def enter(self, opened: Unentered) -> None:
         raise ProgramError(
@@ -149,24 +165,38 @@ class _Rerun(Recording):
     def _taken(self, branch: Unentered) -> Iterator[tuple[()]]:
         """Yield once if a branch is taken."""
         assert isinstance(branch, Branch)
-        taken, number, at = self._chain
-        if branch.word == "when" or (branch.word == "elsewhen" and at != self._at):
+        chain = self._chain
+        if branch.word != "when" and chain.is_over:
+            return
+        if branch.word == "when" or (branch.word == "elsewhen" and chain.at != self._at):
             # an `elsewhen` whose condition reads cells begins a chain of its own
-            taken, number = self._next(BRANCH).point.branch or 0, 0
+            chain = _Chain(self._next(BRANCH).point.branch or 0)
         else:
-            number += 1
-        self._chain = (taken, number, self._at)
-        if taken == number:
-            yield ()
+            chain.number += 1
+        chain.at, self._chain = self._at, chain
+        if chain.taken == chain.number:
+            try:
+                yield ()
+            finally:
+                # branches inside have had chains of their own
+                chain.is_over, self._chain = True, chain
 
     def _entries(self, loop: Loop) -> Iterator[Entry]:
         while self._at < len(self._steps) and self._steps[self._at].point.what == ENTRY:
             step, it = self._next(ENTRY), self.numbered("it")
-            self._names |= {f"{it}.{part}": Recorded(step, part) for part in step.values}
+            for part in step.values:
+                self._names[f"{it}.{part}"] = Recorded(step, part)
+                self.locals[f"{it}.{part}"] = Origin(self.block, "", "")
             self.loops.append((loop.cell, it))
             yield Entry(self, loop.cell, it, "key" in step.values)
             self.loops.pop()
         self._next(END)
+
+    def _is_next(self, statement: Statement) -> bool:
+        """Whether the next step is that of a statement."""
+        taken = self._steps[self._at].point if self._at < len(self._steps) else None
+        same = (getattr(taken and taken.statement, name, None) == getattr(statement, name, None) for name in ("cell", "output"))
+        return taken is not None and taken.what == statement.do and all(same)
 
     def _next(self, what: str) -> Step:
         if self._at == len(self._steps) or self._steps[self._at].point.what != what:

@@ -102,6 +102,14 @@ def around(function: Any) -> dict[str, Any]:
     return {name: cell.cell_contents for name, cell in cells if _filled(cell)}
 
 
+def inside(code: CodeType) -> Iterator[CodeType]:
+    """Yields the code of the functions in a function, and in these."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from inside(one)
+
+
 def source_of(code: CodeType, names: dict[str, Any], place: str) -> Source:
     """Returns the source of a code object. `names`: the globals of its module. `place`: what it is, in words."""
     file = parsed(code.co_filename, names)

@@ -21,7 +21,7 @@ from headrace.program.output import MAIN, Output
 from headrace.program.program import Program
 from headrace.program.recording import TIMER_KEY, Emitted, Frame, Recording, recorded
 from headrace.program.row import Row
-from headrace.program.source import check_handler
+from headrace.program.source import check_handler, inside
 from headrace.program.traced import Traced, TracedHandler, TracedOutput
 from headrace.spelling import nearest, suggestion
 
@@ -31,8 +31,8 @@ LATE = "late"
 
 @dataclass(frozen=True, eq=False)
 class Tracing:
-    """How a program was traced. `opening`: the code of its functions that open a branch or a loop. `inputs`: the columns of each input.
-    `number`: later ones have greater numbers.
+    """How a program was traced. `opening`: the code of its functions that open a branch or a loop, or have functions in them that do.
+    `inputs`: the columns of each input. `number`: later ones have greater numbers.
     """
 
     traced: Traced
@@ -47,9 +47,16 @@ _tracings: WeakSet[Tracing] = WeakSet()
 """Each lives as long as the program that it gave."""
 
 
-def tracing_of(traced: Traced) -> Tracing | None:
-    """Returns how a program was traced, or last one that equals it, such as one of a stored plan; None if this process has none."""
-    return max((one for one in _tracings if one.traced == traced), key=lambda one: one.number, default=None)
+def tracing_of(traced: Traced, name: str, key: tuple[str, ...]) -> Tracing | None:
+    """Returns how a program was traced; for one of a stored plan, how the last one was that equals it. None if this process has none.
+
+    Args:
+        traced: The program.
+        name: Its name.
+        key: Its key columns.
+    """
+    same = [one for one in _tracings if one.traced == traced and (one.frame.program, one.frame.key) == (name, key)]
+    return max(same, key=lambda one: (one.traced is traced, one.number), default=None)
 
 
 def trace(
@@ -87,6 +94,7 @@ def trace(
             body = _run(handlers[on], recording, timers.get(on))
             traced.append(TracedHandler(on, kind, body))
             opening |= {code for code, lines in recording.read_sources.items() if lines}
+            opening |= {code for code in recording.read_sources if any(one in opening for one in inside(code))}
     whole = Traced(
         tuple(cell.traced(attribute) for attribute, cell in cells.items()), tuple(traced), tuple(_outputs(title, outputs, frame, instance))
     )

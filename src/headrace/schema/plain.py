@@ -24,12 +24,12 @@ def plain(row: tuple[Any, ...], schema: Struct) -> dict[str, Any]:
 
 
 def row_text(row: Mapping[str, Any]) -> str:
-    """Returns such an object as a line.
+    """Returns such an object as a line; values that JSON does not have as their texts.
 
     >>> row_text({"card": "a", "amount": None})
     'card="a", amount=null'
     """
-    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in row.items())
+    return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in row.items())
 
 
 def _json(value: Any, kind: Type) -> Any:

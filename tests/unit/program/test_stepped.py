@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
 import headrace as hr
 from headrace.program import Traced, trace
-from headrace.program.statement import Emit, Let, Read, Set, Statement, every
+from headrace.program.statement import Add, Body, Each, Emit, Let, Read, Set, Statement, When, every
 from headrace.program.stepped import STEPS, Stepped, stepped
 from headrace.schema import parse_schema
 
@@ -71,15 +75,42 @@ def test_the_points() -> None:
     ] + [("due", "begin"), ("due", "emit")]
 
 
-def test_each_step_has_a_column() -> None:
+def test_each_step_names_its_point_and_its_values() -> None:
     whole = steps()
     columns = whole.program.columns(STEPS)
-    assert columns[:2] == ("number", "row")
-    assert len(columns) == len(whole.points) + 2
+    assert columns[:3] == ("number", "row", "point")
+    assert {one.column for one in whole.points} - {None} == set(columns[3:])
     emits = [one for handler in whole.program.handlers for one in every(handler.body) if isinstance(one, Emit) and one.output == STEPS]
-    for number, emit in enumerate(emits):
-        assert [name for name, text in emit.row if text != "NULL"] == ["number", "row", columns[number + 2]]
-        assert emit.site == whole.points[number].statement.site if whole.points[number].statement is not None else emit.site is None
+    for number, (emit, point) in enumerate(zip(emits, whole.points, strict=True)):
+        assert dict(emit.row)["point"] == str(number)
+        own = () if point.column is None else (point.column,)
+        assert tuple(name for name, text in emit.row if text != "NULL") == ("number", "row", "point", *own)
+        assert emit.site == (None if point.statement is None else point.statement.site)
+
+
+def test_the_columns_do_not_grow_with_the_rules() -> None:
+    """A program may have a branch for each of many rules."""
+
+    class Rules(hr.Program):
+        n = hr.Value("int", default=0)
+
+        def __init__(self, count: int) -> None:
+            self.count = count
+
+        def on_event(self, e):
+            for limit in range(self.count):
+                with hr.when(e.amount > limit):
+                    self.n.set(self.n.get() + 1)
+                    hr.emit(amount=e.amount)
+
+    def size(count: int) -> tuple[int, int]:
+        of = trace(Rules(count), name="Rules", key=("card",), inputs={"event": ("card", "amount")})
+        whole = stepped(of, {"main": parse_schema("amount int")}, keyed=True)
+        return len(whole.points), len(whole.program.columns(STEPS))
+
+    (few, columns), (many, same) = size(2), size(50)
+    assert (few, many) == (11, 251)
+    assert columns == same == 7
 
 
 def test_an_expression_is_evaluated_once() -> None:
@@ -96,20 +127,39 @@ def test_an_expression_is_evaluated_once() -> None:
 
 
 def test_without_steps_it_is_the_program() -> None:
-    """Without what was added, the handlers read the same cells and emit to the same outputs, in the same order."""
+    """Without what was added, and with the texts of its locals in their places, it is the program itself."""
 
-    def essence(program: Traced, on: str) -> list[tuple[str, str]]:
-        own = [one for one in statements(program, on) if not isinstance(one, Let)]
-        named = [(one.do, str(getattr(one, "cell", getattr(one, "output", "")))) for one in own]
-        before = {one.local for one in own if isinstance(one, Read) and one.local.startswith("__")}
-        return [
-            pair
-            for one, pair in zip(own, named, strict=True)
-            if pair[1] not in (STEPS, "__number", "__row") and not (isinstance(one, Read) and one.local in before)
-        ]
+    def own(body: Body) -> Body:
+        texts: dict[str, str] = {}
+        statements: list[Statement] = []
+        for one in body:
+            match one:
+                case Let(local=local, value=value) if local.startswith("__"):
+                    texts[local] = value
+                case Read(local=local) if local.startswith("__"):
+                    pass
+                case Emit(output=output) if output == STEPS:
+                    pass
+                case Set(cell=cell) if cell.startswith("__"):
+                    pass
+                case When():
+                    branches = tuple((condition, own(inner)) for condition, inner in one.branches)
+                    added = branches[-1] == (None, ())
+                    statements.append(replace(one, branches=branches[:-1] if added else branches))
+                case Each():
+                    statements.append(replace(one, body=own(one.body)))
+                case _:
+                    row = {"row": tuple((name, written(text, texts)) for name, text in one.row)} if isinstance(one, Emit | Add) else {}
+                    parts = {name: getattr(one, name, None) for name in ("key", "value")}
+                    values = {name: written(text, texts) for name, text in parts.items() if text is not None}
+                    statements.append(replace(one, **row, **values))
+        return tuple(statements)
 
-    for on in ("event", "due"):
-        assert essence(steps().program, on) == essence(traced(), on)
+    def written(text: str, texts: Mapping[str, str]) -> str:
+        return "NULL" if re.fullmatch(r"CAST\(NULL AS \w+\)", text) else texts.get(text, text)
+
+    for before, after in zip(traced().handlers, steps().program.handlers, strict=True):
+        assert own(after.body) == before.body
 
 
 def test_what_is_left_out() -> None:
@@ -134,4 +184,4 @@ def test_times_are_recorded_where_they_are_read() -> None:
     of = trace(Now, name="Now", key=("card",), inputs={"event": ("card",)})
     begin = stepped(of, {"main": parse_schema("now timestamp, watermark timestamp")}, keyed=True).program.handlers[0].body
     emit = next(one for one in begin if isinstance(one, Emit))
-    assert dict(emit.row)["step 0"] == "named_struct('e', e, 'key', key, 'now', __now, 'watermark', __watermark)"
+    assert dict(emit.row)["values 0"] == "named_struct('e', e, 'key', key, 'now', __now, 'watermark', __watermark)"

@@ -19,16 +19,17 @@ from headrace.errors import HeadraceError
 from headrace.masking import leaving
 from headrace.ops.program import Program
 from headrace.program.rerun import Rerun
-from headrace.program.stepped import Step
-from headrace.program.tracing import tracing_of
+from headrace.program.tracing import Tracing, tracing_of
 from headrace.schema import row_text
 from headrace.schema.values import zone
 from headrace.spark.compile.job import SparkJob
 from headrace.spark.deploy.correction import under
 from headrace.spark.deploy.reread import Reread, reread
+from headrace.spark.replay.past import Past
 from headrace.spark.replay.report import Replay, ReplayCall
 from headrace.spark.replay.steps import Steps
 from headrace.spark.replay.variants import Question, Variant, Variants
+from headrace.spark.replay.words import Words
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,19 +48,27 @@ def replay(
     """Answer a question about the job whose checkpoint is `home`. `compiled` compiles its stored plan. `look` is called with a line for
     each step, `debug` with each handler and its arguments.
     """
-    with answering(home, compiled, [question], look) as answers:
+    with answering(home, compiled, [question], look, debugs=debug is not None) as answers:
         return answers.of(0, debug)
 
 
 @contextmanager
 def answering(
-    home: Path, compiled: Callable[[Mapping[str, Any]], SparkJob], questions: Sequence[Question], look: Callable[[str], object]
+    home: Path,
+    compiled: Callable[[Mapping[str, Any]], SparkJob],
+    questions: Sequence[Question],
+    look: Callable[[str], object],
+    *,
+    debugs: bool = False,
 ) -> Iterator[Answers]:
-    """Handle the rows again that the job has read, for some questions."""
+    """Handle the rows again that the job has read, for some questions. `debugs`: the handlers are to be run in Python, too."""
     began = time.monotonic()
 
     def variants(job: SparkJob, place: Path) -> Variants:
-        return Variants(job, questions, place / "replay")
+        wanted = Variants(job, questions, place / "replay")
+        for one in wanted.of if debugs else ():
+            tracing(job, one.program)
+        return wanted
 
     with reread(home, compiled, variants, "rows to handle", look, partitions=1) as read, under(read.settings) as spark:
         yield Answers(spark, read, questions, home, began)
@@ -73,27 +82,32 @@ class Answers:
 
     def of(self, number: int, debug: Callable[..., object] | None = None) -> Replay:
         """Return the answer to a question by its number. Raises NO_SUCH_ROW if no row has the key. `debug`: as for `replay`."""
-        question, handled = self._questions[number], self._read.wanted.of[number]
-        name = self._read.job.shown(str(handled.program.name))
+        question, handled, job = self._questions[number], self._read.wanted.of[number], self._read.job
+        name = job.shown(str(handled.program.name))
         whole = self._steps(handled.program, handled.whole)
-        _check(question, name, whole)
+        rejected = whole.rejected(question.most)
+        _check(question, name, whole, any_row=bool(whole.counts[0] or rejected))
         steps = whole if handled.partial is None else self._steps(handled.program, handled.partial)
         lost, gained = ({}, {}) if handled.partial is None else _differences(whole.emitted(), steps.emitted())
         rows, timers = steps.counts
-        calls = steps.calls(question.most)
-        if debug is not None:
-            _debug(handled.program, name, steps, calls, debug)
-        shown = tuple(map(steps.shown, calls))
+        calls, words = steps.calls(question.most), Words(handled.program.traced)
+        if debug is not None and calls:
+            unsteady = job.schemas.unsteady.keys() | job.schemas.timed.keys()
+            rerun = Rerun(tracing(job, handled.program), Past(steps), steady=str(handled.program.name) not in unsteady)
+            with rerun.opened():
+                for call in calls:
+                    rerun.run(call, debug)
+        shown = tuple(map(words.call, calls))
         return Replay(
-            job=self._read.job.plan.job,
+            job=job.plan.job,
             checkpoint=self._home,
             program=name,
-            key=dict(question.key),
+            key=calls[0][0].values.get("key", {}) if calls else dict(question.key),
             rows=rows,
             timers=timers,
             calls=shown,
             emitted=_emitted(shown),
-            rejected=steps.rejected(question.most),
+            rejected=rejected if handled.partial is None else steps.rejected(question.most),
             without=question.without,
             lost=lost,
             gained=gained,
@@ -106,30 +120,27 @@ class Answers:
         return Steps(self._spark, program.traced, variant, zone(self._read.job.time_zone), is_little=self._read.is_little)
 
 
-def _check(question: Question, name: str, steps: Steps) -> None:
+def _check(question: Question, name: str, steps: Steps, *, any_row: bool) -> None:
     """Raise unless the rows in question are there."""
     of = f" with {row_text(question.key)}" if question.key else ""
-    if steps.counts[0] == 0:
-        hint = "a row counts that is there when all rows which the job has read are computed again, and that its handler does not reject"
+    if not any_row:
+        hint = "a row counts that is there when all rows which the job has read are computed again"
         raise HeadraceError("NO_SUCH_ROW", f"{name} has no row{of}", hint=hint)
     if question.without is not None and not steps.has(question.without):
         hint = "a replay of all rows shows their numbers; a row that was rejected has a number, too, but changes nothing"
         raise HeadraceError("NO_SUCH_ROW", f"{name} has no row {question.without:,}{of}", hint=hint)
 
 
-def _debug(program: Program, name: str, steps: Steps, calls: Sequence[Sequence[Step]], debug: Callable[..., object]) -> None:
-    """Run the handlers of some calls once more in Python."""
-    tracing = tracing_of(program.traced)
-    if tracing is None:
+def tracing(job: SparkJob, program: Program) -> Tracing:
+    """Return how this process has traced a program. Raises NO_SOURCE if it has not."""
+    known = tracing_of(program.traced, program.program, tuple(name for name, _ in program.keys[0]))
+    if known is None:
         raise HeadraceError(
             "NO_SOURCE",
-            f"the code of {name} is not in this process, or it has changed since the job ran",
+            f"the code of {job.shown(str(program.name))} is not in this process, or it has changed since the job ran",
             hint="pass the job itself instead of the folder of its checkpoint; on the command line, the file with the job: --pdb job.py",
         )
-    rerun = Rerun(tracing, steps)
-    with rerun.opened():
-        for call in calls:
-            rerun.run(call, debug)
+    return known
 
 
 def _emitted(calls: tuple[ReplayCall, ...]) -> Rows:

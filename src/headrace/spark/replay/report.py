@@ -22,7 +22,8 @@ class ReplayStep:
       loop; `let` of a local; `emit`.
     * `line`, `code`: the line of the handler, and its text if the file is here.
     * `name`: the cell, the output, or the condition.
-    * `key`: the key of an entry or timer. `before`, `value`: the value before and after; of `when` whether the branch was taken.
+    * `key`: the key of an entry or timer. `before`, `value`: the value before and after, but not of aggregates; of `when` whether the
+      branch was taken.
     * `row`: the row that is added to an aggregate or emitted; the parts of an entry.
 
     Examples:
@@ -68,7 +69,9 @@ class ReplayStep:
             case "append":
                 return f"{name}: + {value}"
             case "add":
-                return f"{change} with {row}"
+                return f"{name}: + {row}"
+            case "clear" if self.before is None:
+                return f"{name}: cleared"
             case "entry":
                 return f"{name}: {row}"
             case "emit":
