@@ -33,11 +33,11 @@ def replay(
     Args:
         job: A job that has run, or the folder of its checkpoint.
         key: The values of the key, by column. Default: none, for a program without key.
-        program: The name of the program. Default: the only program of the job.
+        program: The name of the program. Default: the only program of the job; a `dedupe` with `within` is one, but does not count.
         without: The number of a row of the key, from 1, that is left out: what would have happened without it?
         rows: The most calls of handlers in the answer, the last ones, 1 to 100,000.
         debug: A function that is called with each handler and its arguments, to run it once more in Python, such as `pdb.runcall`: the
-            debugger stops at the lines of the program, and columns show the values that they had. Needs a job, not a folder.
+            debugger stops at the lines of the program, and columns show the values that they had. This process must have built the job.
         progress: A function that is called with a line about each step.
 
     Raises:
@@ -45,7 +45,8 @@ def replay(
             program, or several and none is named; `NO_STATE` before the first epoch; `HISTORY_GONE` if rows cannot be read again;
             `CHECKPOINT_IN_USE` during a deploy; `CHECKPOINT_OTHER_VERSION` if the job has changed since; `NOT_A_CHECKPOINT`,
             `EPOCH_UNFINISHED`.
-        ProgramError: `NO_SOURCE` if the handlers cannot be run in Python.
+        ProgramError: With `debug`: `NO_SOURCE` if the handlers cannot be run in Python, `HANDLER_FAILED` if one does not do what it did.
+        BdbQuit: If the debugger is left (of Python's module `bdb`).
         PlanError: `UNKNOWN_COLUMN` if the key has no such column; `BAD_INPUT` for another argument.
 
     Examples:

@@ -118,12 +118,15 @@ class Traced(Part):
 
     @property
     def fits(self) -> bool:
-        """Whether cells have all that their kinds need, and handlers name only cells, outputs and loops that exist."""
+        """Whether cells have all that their kinds need, and handlers name only cells, outputs and loops that exist. Names that start with
+        __ are headrace's own.
+        """
         statements = [statement for handler in self.handlers for statement in every(handler.body)]
         cells = {getattr(statement, "cell", None) for statement in statements} - {cell.name for cell in self.cells}
         outputs = {getattr(statement, "output", None) for statement in statements} - {output.name for output in self.outputs}
         loops = {one.it for one in statements if isinstance(one, Replace)} <= {one.it for one in statements if isinstance(one, Each)}
-        return loops and cells | outputs <= {None} and all(cell.fits for cell in self.cells)
+        own = not any(name.startswith("__") for name in (*(cell.name for cell in self.cells), *(one.name for one in self.outputs)))
+        return own and loops and cells | outputs <= {None} and all(cell.fits for cell in self.cells)
 
     @staticmethod
     def from_json(value: object) -> Traced:

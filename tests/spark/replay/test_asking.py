@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gc
 import io
 import json
 import sys
+from bdb import BdbQuit
 from pathlib import Path
 
 import pytest
@@ -28,6 +30,8 @@ class Spent(hr.Program):
     limits = hr.Broadcast("string", "int")
 
     def on_rules(self, r):
+        with hr.when(r.limit < 0):
+            hr.reject("a bad rule")
         self.limits.set(r.country, r.limit)
 
     def on_event(self, e):
@@ -62,7 +66,7 @@ limits = job()
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("job.py").write_text(JOB)
-    receive("rules", "first", {"country": "SE", "limit": 10})
+    receive("rules", "first", {"country": "SE", "limit": 10}, {"country": "NO", "limit": -1})
     receive("charges", "monday", *(charge("a", amount) for amount in (7, -1, 8)), charge("b", 99))
 
 
@@ -98,6 +102,108 @@ def test_steps_of_a_program_with_rules_for_all_keys() -> None:
     assert not Path(".headrace/limits/dead_letters/replay").exists()
 
 
+class Everything(hr.Program):
+    """One of each statement; a ratio that fails before anything is added."""
+
+    n = hr.Value("int", default=0)
+    words = hr.List("string")
+    seen = hr.Map("string", "int")
+    ratio = hr.Aggregate("count_if(x) / count(*)", "x boolean")
+    due = hr.Timer(key="string")
+    fired = hr.Output()
+
+    def on_event(self, e):
+        with hr.when(e.word == "bad"):
+            hr.reject("a bad word")
+        length = hr.let(hr.f.length(e.word), "int")
+        length.set(length.get() + 1)
+        self.words.append(e.word)
+        self.ratio.add(x=e.word == "b")
+        self.seen.set(e.word, 0)
+        with hr.each(self.seen) as it:
+            it.set(it.index + 1)
+            it.set(it.index + 2)
+        self.due.set(e.ts + hr.minutes(1), e.word)
+        with hr.when(self.words.size() < 2):
+            self.words.set(hr.f.array(hr.lit("x")))
+        with hr.otherwise():
+            self.seen.remove("a")
+            self.words.clear()
+            self.ratio.clear()
+            self.n.clear()
+            hr.emit(day=self.key.day, length=length.get())
+
+    def on_due(self, at, word):
+        self.fired.emit(word=word)
+
+
+def test_the_words_of_each_step() -> None:
+    rows = [
+        ("2026-01-01", "a", "2026-01-01 10:00:00"),
+        ("2026-01-01", "b", "2026-01-01 11:00:00"),
+        ("2026-01-02", "bad", "2026-01-02 10:00:00"),
+    ]
+    words = hr.read.memory(rows, "day date, word string, ts timestamp", name="words").watermark("ts", "1 minute")
+    handled = words.key_by("day").process(Everything).named("everything")
+    distinct = words.dedupe(on="word", within="1 hour")  # a program, too
+    job = hr.job("everything", handled.write.memory(name="out"), distinct.write.memory(name="once"))
+    job.run(progress=False)
+    replay = hr.replay(job, {"day": dt.date(2026, 1, 1)})
+    assert dict(replay.key) == {"day": "2026-01-01"}
+    assert [(call.title, [step.text for step in call.steps]) for call in replay.calls] == [
+        (
+            'row 1, on_event: day="2026-01-01", word="a", ts="2026-01-01T10:00:00+00:00"',
+            [
+                "when e.word = 'bad': no",
+                "local = 1",
+                "local = 2",
+                'words: + "a"',
+                "ratio: + x=false",
+                'seen["a"]: null -> 0',
+                'seen: key="a", value=0, index=0',
+                "seen: 0 -> 1",
+                "seen: 1 -> 2",
+                'due["a"]: null -> "2026-01-01T10:01:00+00:00"',
+                "words.size is 1",
+                "when self.words.size() < 2: yes",
+                'words: ["a"] -> ["x"]',
+            ],
+        ),
+        ('timer, on_due: at="2026-01-01T10:01:00+00:00", key="a"', ['emit fired: word="a"']),
+        (
+            'row 2, on_event: day="2026-01-01", word="b", ts="2026-01-01T11:00:00+00:00"',
+            [
+                "when e.word = 'bad': no",
+                "local = 1",
+                "local = 2",
+                'words: + "b"',
+                "ratio: + x=true",
+                'seen["b"]: null -> 0',
+                'seen: key="a", value=2, index=0',
+                "seen: 2 -> 1",
+                "seen: 1 -> 2",
+                'seen: key="b", value=0, index=1',
+                "seen: 0 -> 2",
+                "seen: 2 -> 3",
+                'due["b"]: null -> "2026-01-01T11:01:00+00:00"',
+                "words.size is 2",
+                "when self.words.size() < 2: no",
+                "otherwise: yes",
+                'seen["a"]: 2 -> null',
+                "words.size: 2 -> 0",
+                "ratio: cleared",
+                "n: cleared",
+                'emit day="2026-01-01", length=2',
+            ],
+        ),
+        ('timer, on_due: at="2026-01-01T11:01:00+00:00", key="b"', ['emit fired: word="b"']),
+    ]
+    only = hr.replay(job, {"day": "2026-01-02"})
+    assert (only.rows, only.calls, [reason.partition(" at ")[0] for reason, _ in only.rejected]) == (0, (), ["a bad word"])
+    with pytest.raises(BdbQuit):
+        hr.replay(job, {"day": "2026-01-01"}, debug=lambda handler, *arguments: None)
+
+
 def test_a_program_without_key_and_few_calls() -> None:
     hr.load("job.py").run(progress=False)
     replay = hr.replay(".headrace/limits", program="every", rows=2)
@@ -114,12 +220,12 @@ def test_a_job_that_runs() -> None:
     exec(compile(JOB, "job.py", "exec"), names)
     job = names["job"](follow=True)  # type: ignore[operator]
     with running(job, Path("state")) as run:
-        until(lambda: run.progress.rows == 5)
+        until(lambda: run.progress.rows == 6)
         replay = hr.replay("state", {"card": "b"}, "spent")
         assert replay.pause_seconds is not None
         assert dict(replay.emitted) == {"main": ({"card": "b", "total": 99},)}
         receive("charges", "tuesday", charge("b", 1))
-        until(lambda: run.progress.rows == 6)
+        until(lambda: run.progress.rows == 7)
         assert hr.replay("state", {"card": "b"}, "spent").rows == 2
         assert (run.status, run.error) == ("running", None)
 
@@ -133,7 +239,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", "limits", "spent", "--key", '{"card": "a"}', "--without", "2", "--html", "page.html"]) == 0
     assert 'no longer emitted: card="a", total=15' in capsys.readouterr().out
     page = Path("page.html").read_text()
-    assert "<td>job.py:16</td><td>self.total.set(total)</td><td>total: null -&gt; 8</td>" in page
+    assert "<td>job.py:18</td><td>self.total.set(total)</td><td>total: null -&gt; 8</td>" in page
     assert "no longer emitted: card=&quot;a&quot;, total=15" in page
 
 
@@ -157,7 +263,7 @@ def test_what_is_refused() -> None:
     check_error(
         """
         NO_SUCH_ROW: spent has no row with card="z"
-          hint: a row counts that is there when all rows which the job has read are computed again, and that its handler does not reject
+          hint: a row counts that is there when all rows which the job has read are computed again
           more: headrace error NO_SUCH_ROW
         """,
         lambda: hr.replay(limits, {"card": "z"}, "spent"),

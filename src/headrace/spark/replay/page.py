@@ -8,21 +8,21 @@ from typing import NamedTuple
 
 from headrace.masking import masked
 
+_BODY = "body { margin: 0 auto; max-width: 80rem; padding: 1.5rem; background: #f6f8f9; }\n"
+
 _STYLE = """
-:root { color-scheme: light dark; --back: #f6f8f9; --panel: #fff; --line: #dde3e7; --text: #1f2d35; --soft: #5b6b75; --out: #1b7f4b; }
-@media (prefers-color-scheme: dark) {
-  :root { --back: #12181c; --panel: #1b2328; --line: #313c43; --text: #e3eaee; --soft: #9aabb5; --out: #5cc98f; }
-}
-body { margin: 0 auto; max-width: 80rem; padding: 1.5rem; background: var(--back); color: var(--text);
+.headrace-replay { --panel: #fff; --line: #dde3e7; --text: #1f2d35; --soft: #5b6b75; --out: #1b7f4b; color: var(--text);
   font: 15px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.4rem; margin: 0; overflow-wrap: anywhere; }
-p { color: var(--soft); margin: .3rem 0 1rem; }
-details { background: var(--panel); border: 1px solid var(--line); border-radius: .5rem; margin-top: .6rem; overflow-x: auto; }
-summary { padding: .5rem .8rem; cursor: pointer; overflow-wrap: anywhere; }
-table { border-collapse: collapse; margin: 0 .8rem .6rem; font: 13px/1.45 ui-monospace, monospace; }
-td { padding: .15rem 1.2rem .15rem 0; vertical-align: top; border-top: 1px solid var(--line); white-space: pre-wrap; }
-td:first-child, td:nth-child(2) { color: var(--soft); }
-.emit td:last-child { color: var(--out); font-weight: 600; }
+.headrace-replay h1 { font-size: 1.4rem; margin: 0; overflow-wrap: anywhere; }
+.headrace-replay p { color: var(--soft); margin: .3rem 0 1rem; }
+.headrace-replay details { background: var(--panel); border: 1px solid var(--line); border-radius: .5rem; margin-top: .6rem;
+  overflow-x: auto; }
+.headrace-replay summary { padding: .5rem .8rem; cursor: pointer; overflow-wrap: anywhere; }
+.headrace-replay table { border-collapse: collapse; margin: 0 .8rem .6rem; font: 13px/1.45 ui-monospace, monospace; }
+.headrace-replay td { padding: .15rem 1.2rem .15rem 0; vertical-align: top; border-top: 1px solid var(--line); text-align: left;
+  white-space: pre-wrap; }
+.headrace-replay td:first-child, .headrace-replay td:nth-child(2) { color: var(--soft); }
+.headrace-replay .emit td:last-child { color: var(--out); font-weight: 600; }
 """
 
 
@@ -35,17 +35,21 @@ class Line(NamedTuple):
     text: str
 
 
-def page(title: str, summary: str, calls: Iterable[tuple[str, Iterable[Line]]], notes: Iterable[str]) -> str:
-    """Return a page. `calls`: the title of each call of a handler, with its steps."""
-    parts = [f"<h1>{_text(title)}</h1>", f"<p>{_text(summary)}</p>"]
-    parts += [
-        f"<details open><summary>{_text(call)}</summary><table>{''.join(map(_row, lines))}</table></details>" for call, lines in calls
-    ]
-    parts += [f"<p>{_text(note)}</p>" for note in notes]
+def page(title: str, content: str) -> str:
+    """Return a page with some content."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{_text(title)}</title><style>{_STYLE}</style></head>\n<body>\n" + "\n".join(parts) + "\n</body></html>\n"
+        f"<title>{_text(title)}</title><style>{_BODY}</style></head>\n<body>\n{content}\n</body></html>\n"
     )
+
+
+def content(title: str, summary: str, calls: Iterable[tuple[str, Iterable[Line]]], notes: Iterable[str]) -> str:
+    """Return the content of a page, which also stands in a notebook. `calls`: the title of each call of a handler, with its steps."""
+    parts = [f"<style>{_STYLE}</style>", f"<h1>{_text(title)}</h1>", f"<p>{_text(summary)}</p>"]
+    for call, lines in calls:
+        parts.append(f"<details open><summary>{_text(call)}</summary><table>{''.join(map(_row, lines))}</table></details>")
+    parts += [f"<p>{_text(note)}</p>" for note in notes]
+    return '<div class="headrace-replay">' + "\n".join(parts) + "</div>"
 
 
 def _row(line: Line) -> str:

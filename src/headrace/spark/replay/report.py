@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.schema import row_text
 from headrace.spark.checkpoint.savepoints import listed
-from headrace.spark.replay.page import Line, page
+from headrace.spark.replay.page import Line, content, page
 from headrace.spark.run.summary import many
 
 
@@ -183,12 +183,12 @@ class Replay:
         }
 
     def page(self) -> str:
-        """Returns an HTML page with the steps beside the code. A notebook shows it."""
-        calls = ((call.title, (Line(one.what, one.line or "", one.code, one.text) for one in call.steps)) for call in self.calls)
-        return page(self._title, self._summary, calls, self._notes)
+        """Returns an HTML page with the steps beside the code. A notebook shows its content."""
+        return page(self._title, self._repr_html_())
 
     def _repr_html_(self) -> str:
-        return self.page()
+        calls = ((call.title, (Line(one.what, one.line or "", one.code, one.text) for one in call.steps)) for call in self.calls)
+        return content(self._title, self._summary, calls, self._notes)
 
     def __str__(self) -> str:
         more = self.rows + self.timers - len(self.calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,6 +12,9 @@ from headrace.program.statement import Add, Append, Clear, Each, Emit, Let, Read
 from headrace.program.stepped import BEFORE, END, KEY, VALUE, Point, Step
 from headrace.program.traced import Traced
 from headrace.spark.replay.report import ReplayCall, ReplayStep
+
+
+_COPY = re.compile(r"`?let__\d+`?")
 
 
 class Words:
@@ -47,7 +51,7 @@ class Words:
             case Read(cell=cell, what=what):
                 yield line("read", cell if what in ("value", "get") else f"{cell}.{what}", key=key, value=value)
             case Let(local=local, value=text):
-                if not text.startswith("`let__"):  # `local.get()` makes a local, too
+                if not _COPY.fullmatch(text):  # `local.get()` makes a local, too
                     yield line("let", "local" if local.startswith("let__") else local, value=value)
             case Clear(cell=cell, key=None) if cell in self._entries:
                 yield line("clear", f"{cell}.size", before=before, value=0)

@@ -134,7 +134,7 @@ abstract class Machine(timerCount: Int, pagedCount: Int, sharedCount: Int, expir
   /** Has any cell been set since `read`? */
   def isDirty: Boolean
 
-  /** Runs one handler. If it throws, all cells are as before. */
+  /** Runs one handler. If it throws, all cells are as before, all but counters. */
   def run(handler: Int): Unit
 
   /** The number of the statement that ran last, for the place of an error. */
