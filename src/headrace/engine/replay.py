@@ -45,7 +45,7 @@ def replay(
             program, or several and none is named; `NO_STATE` before the first epoch; `HISTORY_GONE` if rows cannot be read again;
             `CHECKPOINT_IN_USE` during a deploy; `CHECKPOINT_OTHER_VERSION` if the job has changed since; `NOT_A_CHECKPOINT`,
             `EPOCH_UNFINISHED`.
-        ProgramError: With `debug`: `NO_SOURCE` if the handlers cannot be run in Python, `HANDLER_FAILED` if one does not do what it did.
+        ProgramError: With `debug`: `NO_SOURCE` if the handlers cannot be run in Python, `HANDLER_FAILED` if one takes another way.
         BdbQuit: If the debugger is left (of Python's module `bdb`).
         PlanError: `UNKNOWN_COLUMN` if the key has no such column; `BAD_INPUT` for another argument.
 

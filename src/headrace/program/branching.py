@@ -15,13 +15,13 @@ from __future__ import annotations
 import ast
 import copy
 import gc
+import sys
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any
 
-import headrace
 from headrace.program.control import elsewhen, otherwise, when
 from headrace.program.each import each
 from headrace.program.source import around, inside, source_of
@@ -89,6 +89,7 @@ def _around(parsed: ast.Module, body: list[ast.stmt]) -> ast.stmt:
 def _imported(node: ast.AST) -> dict[str, Any]:
     """Return what a function imports of headrace itself."""
     names: dict[str, Any] = {}
+    headrace = sys.modules["headrace"]
     for one in ast.walk(node):
         match one:
             case ast.ImportFrom(module="headrace", level=0):

@@ -13,7 +13,6 @@ from headrace.program.stepped import BEFORE, END, KEY, VALUE, Point, Step
 from headrace.program.traced import Traced
 from headrace.spark.replay.report import ReplayCall, ReplayStep
 
-
 _COPY = re.compile(r"`?let__\d+`?")
 
 
