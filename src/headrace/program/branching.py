@@ -117,7 +117,7 @@ class _Rewriter(ast.NodeTransformer):
         block: list[ast.stmt] = []
         last: ast.For | None = None
         since = 0  # where the statements after the last branch begin
-        for statement in statements:
+        for number, statement in enumerate(statements):
             opens = self._opens(statement)
             if opens is None:
                 block.append(statement)
@@ -125,9 +125,11 @@ class _Rewriter(ast.NodeTransformer):
             assert isinstance(statement, ast.With)
             loop = _for(statement, branch=opens is not each)
             if opens in (elsewhen, otherwise) and last is not None:
-                # what stands between reads cells for the condition, and runs only with it
-                last.orelse = [*(block[since:] if opens is elsewhen else ()), loop]
-                del block[since if opens is elsewhen else len(block) :]
+                # what stands between may read cells for the condition, and runs with it; names that are used later are bound in any case
+                between = block[since:] if opens is elsewhen else []
+                later = _loaded(statements[number + 1 :])
+                block = [one for one in block if one not in between or not later.isdisjoint(_bound(one))]
+                last.orelse = [*copy.deepcopy(between), loop]
             else:
                 block.append(loop)
             last, since = None if opens is each else loop, len(block)
@@ -147,6 +149,16 @@ class _Rewriter(ast.NodeTransformer):
             case ast.Attribute(value=owner, attr=name):
                 return getattr(self._value(owner), name, None)
         return None
+
+
+def _bound(statement: ast.stmt) -> set[str]:
+    return {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def _loaded(statements: Iterable[ast.stmt]) -> set[str]:
+    return {
+        one.id for statement in statements for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
+    }
 
 
 def _for(block: ast.With, *, branch: bool) -> ast.For:

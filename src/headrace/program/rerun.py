@@ -67,8 +67,8 @@ class Rerun:
         with branching(self._tracing.opening):
             yield
 
-    def run(self, call: Sequence[Step], through: Callable[..., object]) -> list[tuple[str, Mapping[str, Any]]]:
-        """Run a handler over the steps of a call. Returns the rows that it emits, each with its output. Raises BdbQuit if it was left.
+    def run(self, call: Sequence[Step], through: Callable[..., object]) -> None:
+        """Run a handler over the steps of a call. Raises HANDLER_FAILED if it does or emits something else, BdbQuit if it was left.
 
         Args:
             call: The steps, the begin of the handler first.
@@ -88,7 +88,6 @@ class Rerun:
         finally:
             shown_as.reset(token)
         recording.ended()
-        return recording.emitted
 
 
 @dataclass
@@ -109,7 +108,6 @@ class _Rerun(Recording):
         on = begin.point.on
         of = None if begin.row is None else EVENT if on == LATE else on
         super().__init__(tracing.frame, f"on_{on}", of, tracing.inputs[of] if of is not None else ())
-        self.emitted: list[tuple[str, Mapping[str, Any]]] = []
         self._steps, self._at, self._past, self._steady = steps, 0, past, steady
         self._names = {_NAMES[one]: Recorded(begin, one) for one in begin.values}
         self._chain = _Chain(-1)
@@ -144,11 +142,10 @@ class _Rerun(Recording):
         match statement:
             case Read(local=local) | Let(local=local):
                 self._names[local] = Recorded(step, VALUE)
-            case Emit(output=output, row=row):
+            case Emit(row=row) if self._steady:
                 values = self._past.row(dict(row), self._names, step)
-                if self._steady and values != step.values[VALUE]:
+                if values != step.values[VALUE]:
                     raise self._differs(f"it emits {row_text(values)}")
-                self.emitted.append((output, step.values[VALUE]))
 
     def enter(self, opened: Unentered) -> None:
         raise ProgramError(

@@ -277,8 +277,10 @@ class Apart(hr.Program):
             with hr.elsewhen(e.amount > limit):
                 trail.append(f"over {limit}")
         n = self.n.get()
-        with hr.elsewhen(n > 1):
+        later = "later"
+        with hr.elsewhen((n > 1) & hr.lit(bool(later))):
             trail.append("by a cell")
+        trail.append(later)
         if trail is not None:
             with hr.otherwise():
                 trail.append("last")
@@ -288,12 +290,12 @@ class Apart(hr.Program):
 def test_branches_that_do_not_follow_each_other() -> None:
     # 1 first, 2 and 3 inner or not, 4 and 5 over a limit, 6 the rest, 7 the read, 8 by a cell, 9 last, 10 emit
     assert ways(Apart, "0 1 2 10", "0 1 3 10", "0 4 10", "0 5 10", "0 6 7 8 10", "0 6 7 9 10") == [
-        ["first", "inner"],
-        ["first"],
-        ["over 5"],
-        ["over 3"],
-        ["by a cell"],
-        ["last"],
+        ["first", "inner", "later"],
+        ["first", "later"],
+        ["over 5", "later"],
+        ["over 3", "later"],
+        ["by a cell", "later"],
+        ["later", "last"],
     ]
 
 

@@ -53,7 +53,7 @@ class ReplayStep:
 
     @property
     def text(self) -> str:
-        """What happened, in words."""
+        """The step as a line, without its place."""
         name = self.name if self.key is None else f"{self.name}[{_shown(self.key)}]"
         value, row = _shown(self.value), row_text(self.row or {})
         change = f"{name}: {_shown(self.before)} -> {value}"
@@ -120,7 +120,7 @@ class ReplayCall:
 
 @dataclass(frozen=True)
 class Replay:
-    """What the handlers of a program did for a key: `hr.replay` returns it. It prints as text.
+    """The steps of a program's handlers for one key, as `hr.replay` returns them. It prints as text.
 
     * `job`, `checkpoint`: the name of the job and its checkpoint.
     * `program`, `key`: the program, and the values of its key.
@@ -188,11 +188,10 @@ class Replay:
 
     def _repr_html_(self) -> str:
         calls = ((call.title, (Line(one.what, one.line or "", one.code, one.text) for one in call.steps)) for call in self.calls)
-        return content(self._title, self._summary, calls, self._notes)
+        return content(self._title, ", ".join([self._summary, *self._earlier]), calls, self._notes)
 
     def __str__(self) -> str:
-        more = self.rows + self.timers - len(self.calls)
-        lines = [f"{self._title}, {self._summary}", *([f"  ... {more:,} before"] if more else [])]
+        lines = [f"{self._title}, {self._summary}", *(f"  {more}" for more in self._earlier)]
         lines += [f"  {line}" for call in self.calls for line in str(call).splitlines()]
         lines += [f"  {note}" for note in self._notes]
         paused = "" if self.pause_seconds is None else f"; the job paused for {self.pause_seconds:.1f} s"
@@ -207,6 +206,12 @@ class Replay:
         timers = f" and {many(self.timers, 'timer')}" if self.timers else ""
         without = "" if self.without is None else f", without row {self.without:,}"
         return f"{many(self.rows, 'row')}{timers}{without}, after epoch {listed(self.epochs)}"
+
+    @property
+    def _earlier(self) -> tuple[str, ...]:
+        """How many calls came before those that are shown, if any did."""
+        more = self.rows + self.timers - len(self.calls)
+        return (f"... {more:,} before",) if more else ()
 
     @property
     def _notes(self) -> tuple[str, ...]:
